@@ -4,6 +4,7 @@ import type { TaskContext } from "../../src/core/task/context.ts";
 import { BreakerLaws, keyIn } from "./breaker-laws.ts";
 import type { Invocation } from "./invocation.ts";
 import type { Lives, Watched } from "./lives.ts";
+import { RateLaws } from "./rate-laws.ts";
 
 /** Places of each key, by type. */
 const limits: Readonly<Record<string, { limit: number; keyed: boolean }>> = {
@@ -78,6 +79,7 @@ export class FlowLaws {
   readonly #starts = new Map<string, number[]>();
   readonly #isPrompt: () => boolean;
   readonly breakers: BreakerLaws;
+  readonly rates: RateLaws;
   /** Times at which workers began to go on with lines, by the tasks that they run. */
   readonly #chains = new Map<string, number>();
   /** Hand-overs whose tasks were not claimed yet, by task. */
@@ -95,6 +97,7 @@ export class FlowLaws {
     this.#isPrompt = isPrompt;
     this.#lives = lives;
     this.breakers = new BreakerLaws(watched, lives, isPrompt);
+    this.rates = new RateLaws(watched, lives, isPrompt, () => this.pauses > 0);
   }
 
   paused(target: PauseTarget): void {
@@ -155,7 +158,9 @@ export class FlowLaws {
 
   /** No window of a rate has more starts than its limit, whoever lets tasks go. */
   started(type: string, from: Invocation, task: TaskContext, input: unknown): void {
-    if (type !== "rated" || from.process.stood) return;
+    if (from.process.stood) return;
+    this.rates.started(type, task.taskId, task.tenantId);
+    if (type !== "rated") return;
     const name = `${task.tenantId} ${(input as { key?: string } | undefined)?.key}`;
     const { now } = this.#watched.time;
     const starts = [...(this.#starts.get(name) ?? []), now].filter((at) => at > now - rate.windowMs);
@@ -228,6 +233,7 @@ export class FlowLaws {
   parked(line: string, task: Pick<TaskRecord, "tenant_id" | "task_id" | "type">): void {
     const { tenant_id, task_id, type } = task;
     this.breakers.parked(line, task);
+    this.rates.parked(line, task);
     const isPause = line.startsWith("pause/");
     const ofType = line.startsWith("pause/t") && !line.startsWith("pause/type/") ? "" : type;
     const { time, table } = this.#watched;

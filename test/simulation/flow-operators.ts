@@ -8,6 +8,7 @@ import type { KeyLimit } from "./flow-laws.ts";
 import { knownTypes } from "./handlers.ts";
 import type { Step } from "./plans.ts";
 import { flowPortsFor, portsFor } from "./ports.ts";
+import { listedType, mostListed } from "./rate-laws.ts";
 import { serve } from "./serve.ts";
 import type { World } from "./world.ts";
 
@@ -137,14 +138,26 @@ export async function breakKeys(world: World, seed: number): Promise<void> {
   }
 }
 
+/** Tasks of keys with a list of rates, more than start at once. In some worlds only. */
+export async function listKeys(world: World, seed: number): Promise<void> {
+  if (seed % 11 !== 6) return;
+  const dice = new Dice(seed);
+  await wait(world, dice.spread(1, 30_000));
+  for (let n = dice.int(9, mostListed); n > 0; n--) {
+    await submitTo(world, dice, "k1", [way(dice)], listedType);
+    if (dice.chance(0.3)) await submitTo(world, dice, "k2", [way(dice)], listedType);
+    await wait(world, dice.pick([1, 1, 1, 500, 5_000, 40_000]));
+  }
+}
+
 const failing = (dice: Dice, most: number): Step[][] =>
   Array.from({ length: dice.int(0, most) }, () => [...way(dice), { do: "fail", kind: "unavailable" }]);
 
 const way = (dice: Dice): Step[] => [{ do: "sleep", ms: dice.int(1, 5_000), deaf: true }];
 
-async function submitTo(world: World, dice: Dice, key: string, attempts: Step[][]): Promise<void> {
+async function submitTo(world: World, dice: Dice, key: string, attempts: Step[][], type: string = shopType) {
   const input = { attempts, key, pad: `b${dice.int(1, 1_000_000_000)}` };
-  await callSubmit(world, identities[0], { type: shopType, input }, undefined);
+  await callSubmit(world, identities[0], { type, input }, undefined);
 }
 
 /** By then every worker knows a limit, also one whose process stood still, in milliseconds. */

@@ -15,6 +15,7 @@ import { handleFailure, takeJob } from "./job-handlers.ts";
 import { type JobPlan, jobChildType, jobType } from "./job-plans.ts";
 import { sweepFor } from "./letters.ts";
 import { familyType, lostType, type Step } from "./plans.ts";
+import { listedRates, listedType } from "./rate-laws.ts";
 import type { Run } from "./runs.ts";
 import { takeStored } from "./step-handlers.ts";
 import { hasSteps, longStepsType, type StoredStep } from "./step-plans.ts";
@@ -65,6 +66,16 @@ const options = [
     timeoutSeconds: 8,
     retry: { waitsSeconds: [1, 30] },
     breaker: { failures: 2, coolDownSeconds: 40 },
+  },
+  {
+    name: listedType,
+    timeoutSeconds: 8,
+    retry: { waitsSeconds: [1, 30] },
+    rateLimit: [
+      { key, ...listedRates[0] },
+      { key, ...listedRates[1] },
+      { key, ...listedRates[2] },
+    ],
   },
   {
     name: shopType,

@@ -1,5 +1,6 @@
 import { allShards, shardOf } from "../../src/core/model/line-shards.ts";
 import type {
+  CountedStarts,
   HeldPlace,
   LineState,
   Successor,
@@ -10,7 +11,11 @@ import type {
 } from "../../src/core/ports/flow.ts";
 import { MemoryLines } from "../../src/memory/lines.ts";
 import type { FlowLaws } from "./flow-laws.ts";
+import { listedType } from "./rate-laws.ts";
 import type { TurnLaws } from "./turn-laws.ts";
+
+/** The arguments of `takeSlots` behind the line. */
+type Taken = [seenMs: number | undefined, nextMs: number, starts?: CountedStarts];
 
 /** The line of a bucket of places. */
 const lineOf = (bucket: string): string => bucket.replace(/^places\/\d+\//, "");
@@ -132,6 +137,18 @@ export class SeenLines extends MemoryLines {
     if (taken) see(tasks);
     if (taken) for (const task of tasks) this.#turns.took(lineOf(bucket), task);
     else for (const task of tasks) this.#laws().refused(lineOf(bucket), task);
+    return taken;
+  }
+
+  /** Other lines are not looked at: a further turn of the event loop would make other worlds of their seeds. */
+  override takeSlots(line: string, ...how: Taken): Promise<boolean> {
+    return line.startsWith(`rate/${listedType}/`) ? this.#takeListed(line, how) : super.takeSlots(line, ...how);
+  }
+
+  async #takeListed(line: string, how: Taken): Promise<boolean> {
+    const before = await this.state(line);
+    const taken = await super.takeSlots(line, ...how);
+    this.#laws().rates.gave(line, before, await this.state(line));
     return taken;
   }
 
