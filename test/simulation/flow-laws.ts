@@ -97,11 +97,12 @@ export class FlowLaws {
     this.#isPrompt = isPrompt;
     this.#lives = lives;
     this.breakers = new BreakerLaws(watched, lives, isPrompt);
-    this.rates = new RateLaws(watched, lives, isPrompt, () => this.pauses > 0);
+    this.rates = new RateLaws(watched, lives, isPrompt);
   }
 
   paused(target: PauseTarget): void {
     this.pauses += 1;
+    this.rates.paused(target);
     this.#paused.set(pauseName(target), this.#watched.time.now);
   }
 

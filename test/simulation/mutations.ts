@@ -6,6 +6,7 @@ import { listMutations } from "./list-mutations.ts";
 import type { Mutation } from "./mutation.ts";
 import { onFailedMutations } from "./on-failed-mutations.ts";
 import { priorityMutations } from "./priority-mutations.ts";
+import { rateMutations } from "./rate-mutations.ts";
 import { receiverMutations } from "./receiver-mutations.ts";
 import { runMutations } from "./run-mutations.ts";
 import { stepMutations } from "./step-mutations.ts";
@@ -31,6 +32,7 @@ export const mutations: readonly Mutation[] = [
   ...about("lists", listMutations),
   ...historyMutations,
   ...about("weeks", keptMutations),
+  ...about("flow", rateMutations),
   ...about("receivers", receiverMutations),
   {
     name: "a sweep deletes the last copy of a dead letter",

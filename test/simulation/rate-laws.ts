@@ -1,3 +1,4 @@
+import { type PauseTarget, pauseName, pausesOf } from "../../src/core/model/line.ts";
 import type { TaskRecord } from "../../src/core/model/record.ts";
 import type { CountedStarts, LineState } from "../../src/core/ports/flow.ts";
 import { keyIn } from "./breaker-laws.ts";
@@ -25,18 +26,22 @@ export class RateLaws {
   readonly #watched: Watched;
   readonly #lives: Lives;
   readonly #isPrompt: () => boolean;
-  readonly #isPaused: () => boolean;
+  /** True after a pause that stops its tasks, too: a task that meets one loses its start. */
+  #wasPaused = false;
   /** Times of starts, by tenant and key. */
   readonly #starts = new Map<string, number[]>();
   /** Tasks that waited for a start of a list. */
   stopped = 0;
 
-  /** @param isPaused True in a world with pauses: a task that meets one loses its start. */
-  constructor(watched: Watched, lives: Lives, isPrompt: () => boolean, isPaused: () => boolean) {
-    this.#isPaused = isPaused;
+  constructor(watched: Watched, lives: Lives, isPrompt: () => boolean) {
     this.#watched = watched;
     this.#lives = lives;
     this.#isPrompt = isPrompt;
+  }
+
+  paused(target: PauseTarget): void {
+    const stops = pausesOf({ tier: "normal", type: listedType, tenantId: "acme" });
+    if (stops.includes(pauseName(target))) this.#wasPaused = true;
   }
 
   /** No window of any rate has more starts than its limit. */
@@ -66,7 +71,7 @@ export class RateLaws {
     time.after(longestWaitMs, () => {
       const record = table.read({ tenant_id, task_id });
       const waits = record?.status === "pending" && record.line === line;
-      if (waits && Date.parse(record.updated_at) <= since + 1000 && this.#isPrompt() && !this.#isPaused())
+      if (waits && Date.parse(record.updated_at) <= since + 1000 && this.#isPrompt() && !this.#wasPaused)
         this.#lives.violated("it waits for longer than the slowest rate of its list asks", task_id);
     });
   }

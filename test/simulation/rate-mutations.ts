@@ -1,0 +1,93 @@
+import type { Mutation } from "./mutation.ts";
+
+const file = "extras/limits/rate-list.ts";
+const test = "test/core/extras/limits/rate-lists.test.ts";
+
+/** Ways to break lists of rates. */
+export const rateMutations: readonly Mutation[] = [
+  {
+    name: "rates: a check gives as many starts as the spaced rate allows",
+    file: "extras/limits/let-go.ts",
+    in: "letSomeStart",
+    find: "list?.roomAt(state, slotMs) ?? near",
+    replace: "near",
+    test,
+  },
+  {
+    name: "rates: a start counts for a half of its time",
+    file,
+    in: "countsUntilMs",
+    find: "lastMs + lengthMs",
+    replace: "lastMs + lengthMs / 2",
+  },
+  {
+    name: "rates: a start counts for twice its time",
+    file,
+    in: "countsUntilMs",
+    find: "lastMs + lengthMs",
+    replace: "lastMs + 2 * lengthMs",
+  },
+  {
+    name: "rates: a start is counted by the first counted rate alone",
+    file,
+    in: "after",
+    find: "const own = this.#counted.map(",
+    replace: "const own = this.#counted.slice(0, 1).map(",
+  },
+  {
+    name: "rates: a list is no limit where no task waits",
+    file: "extras/limits/take-start.ts",
+    in: "takeNear",
+    find: "list?.over(lines) ?? lines",
+    replace: "lines",
+  },
+  {
+    name: "rates: a part of a list's time counts from its first start on",
+    file,
+    in: "withPart",
+    find: "{ lastMs: atMs, count: newest.count + count }",
+    replace: "{ lastMs: newest.lastMs, count: newest.count + count }",
+    test,
+  },
+  {
+    name: "rates: a start that another one has changed is taken all the same",
+    file,
+    in: "over",
+    find: "if (await lines.takeSlots(line, state.nextSlotMs, slotMs + count * intervalMs, starts)) return slotMs;",
+    replace: "await lines.takeSlots(line, state.nextSlotMs, slotMs + count * intervalMs, starts); return slotMs;",
+    test,
+  },
+  {
+    name: "rates: a task that one rate refuses takes from the others",
+    file,
+    in: "over",
+    find: "if (slotMs > nowMs + aheadMs) return undefined;",
+    replace:
+      "if (slotMs > nowMs + aheadMs) { await lines.takeSlots(line, state.nextSlotMs, (state.nextSlotMs ?? nowMs) + intervalMs); return undefined; }",
+    test,
+  },
+  {
+    name: "rates: a moved start counts from its first time on",
+    file,
+    in: "withPart",
+    find: "count === 0 || ",
+    replace: "",
+    test,
+  },
+  {
+    name: "rates: a clock that is late notes a start for its own time",
+    file,
+    in: "withPart",
+    find: "Math.max(newest.lastMs, lastMs)",
+    replace: "lastMs",
+    test,
+  },
+  {
+    name: "rates: keys of a list that differ share its line",
+    file: "extras/limits/limit-lines.ts",
+    in: "lineOfList",
+    find: ".name !== line.name",
+    replace: ".name === undefined",
+    test,
+  },
+];
