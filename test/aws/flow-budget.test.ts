@@ -68,6 +68,15 @@ const types = [
   defineTask({ name: "fast-rate", input, rateLimit: { limit: 200, perSeconds: 1 }, handler }),
   defineTask({ name: "rate", input, rateLimit: { limit: 1, perSeconds: 10 }, handler }),
   defineTask({
+    name: "listed-rates",
+    input,
+    rateLimit: [
+      { limit: 10, perSeconds: 1 },
+      { limit: 2, perSeconds: 86_400 },
+    ],
+    handler,
+  }),
+  defineTask({
     name: "breaker",
     input,
     breaker: { failures: 2, coolDownSeconds: 60 },
@@ -382,6 +391,20 @@ describe("the budget of a type with a rate", () => {
     await work();
     expect(sentCounts()).toEqual({ ...plain, UpdateItem: 2 + 1, Query: 1 });
     expectConsistentReads();
+  });
+
+  test("a free start of a list of rates costs one get more, and a task that a full one refuses takes nothing", async () => {
+    for (let starts = 0; starts < 2; starts++) {
+      await submitted("listed-rates");
+      await work();
+      expect(sentCounts()).toEqual({ ...plain, UpdateItem: 2 + 1, Query: 1, GetItem: 1 });
+      expectConsistentReads();
+      shifted.byMs += 1_000;
+    }
+    await submitted("listed-rates");
+    await work();
+    // As of one rate, and a look at the line for its start. The updates are those of the record, the check and the list.
+    expect(sentCounts()).toEqual({ ...parked, GetItem: 2, UpdateItem: 1 + 2, SendMessage: 1 });
   });
 
   test("a task that waits for its start asks for none that its process knows to be far, and its slow rate costs a check for each start", async () => {
