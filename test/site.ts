@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Browser } from "playwright-core";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { chromium, noChromium } from "./support/browser.ts";
 import { axeFaults, launchChromium } from "./support/console.ts";
 import { addressesIn, cutParts, deadLinksIn, serveSite } from "./support/site.ts";
@@ -26,9 +26,18 @@ const kinds = [
   "/api/offload.triggers.html",
 ];
 
+/** Ends only what hangs: a busy machine takes its time. */
+const patienceMs = 240_000;
+
+async function newPage(browser: Browser, options?: BrowserContextOptions): Promise<Page> {
+  const page = await browser.newPage(options);
+  page.setDefaultTimeout(patienceMs);
+  return page;
+}
+
 /** Each page at both sizes, as it comes without its scripts: they change no size, and take most of the time. */
 async function fitted(browser: Browser, url: string, addresses: readonly string[]): Promise<string[]> {
-  const page = await browser.newPage({ javaScriptEnabled: false });
+  const page = await newPage(browser, { javaScriptEnabled: false });
   const faults: string[] = [];
   for (const address of addresses) {
     await page.setViewportSize(sizes.desk);
@@ -47,7 +56,7 @@ const withoutShadows = '.vp-doc div[class*="language-"] > pre { background: none
 
 /** What axe says of pages in both themes at both sizes; of one that is no example of its kind, in light on a desk and in dark on a phone. */
 async function accessible(browser: Browser, url: string, addresses: readonly string[]): Promise<string[]> {
-  const page = await browser.newPage({ reducedMotion: "reduce" });
+  const page = await newPage(browser, { reducedMotion: "reduce" });
   const faults: string[] = [];
   page.on("pageerror", (error) => faults.push(`${page.url()}: ${error}`));
   for (const address of addresses) {
@@ -74,9 +83,10 @@ async function accessible(browser: Browser, url: string, addresses: readonly str
 async function copied(browser: Browser, url: string): Promise<string[]> {
   const context = await browser.newContext({ permissions: ["clipboard-read", "clipboard-write"] });
   const page = await context.newPage();
+  page.setDefaultTimeout(patienceMs);
   await page.goto(`${url}/glossary.html`);
   await page.getByRole("button", { name: "Copy as Markdown" }).click();
-  await page.getByRole("button", { name: "Copied" }).waitFor();
+  await page.waitForFunction(async () => (await navigator.clipboard.readText()) !== "");
   const text = await page.evaluate(() => navigator.clipboard.readText());
   await context.close();
   return text === readFileSync(join(folder, "../../glossary.md"), "utf8")
@@ -86,7 +96,7 @@ async function copied(browser: Browser, url: string): Promise<string[]> {
 
 /** The search finds a page by people's words. */
 async function searched(browser: Browser, url: string): Promise<string[]> {
-  const page = await browser.newPage();
+  const page = await newPage(browser);
   await page.goto(url);
   await page.getByRole("button", { name: "Search" }).click();
   await page.locator("#localsearch-input").fill("exponential backoff");
