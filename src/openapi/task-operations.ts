@@ -147,13 +147,21 @@ export const taskOperations = {
     description:
       "Answers the task's wait for the signal of this name, which may have begun already or begins later. The body is any JSON of at most 256 KiB. " +
       "A repeated request changes nothing. Another body, or a wait that has timed out, is a `conflict`. Where the handler reads the signals of this name one after the other (`task.nextSignal`), each request is one more, " +
-      "and a repeat with the same `Idempotency-Key` and body counts once; at most 100 wait to be read, then `quota_exceeded`. Signals count toward the tenant's `submits_per_second`.",
+      "and a repeat with the same `Idempotency-Key` and body counts once (with another body it is `idempotency_key_reused`); at most 100 wait to be read, then `quota_exceeded`. Signals count toward the tenant's `submits_per_second`.",
     parameters: ["Idempotency-Key"],
     body: withName("Signal", z.unknown()),
     bodyOptional: true,
     example: { by: "ada@example.com" },
     answers: { 202: laterTask("The task has the signal.") },
-    problems: [...bodyProblems, "invalid_input", "not_found", "conflict", "quota_exceeded", "rate_limited"],
+    problems: [
+      ...bodyProblems,
+      "invalid_input",
+      "idempotency_key_reused",
+      "not_found",
+      "conflict",
+      "quota_exceeded",
+      "rate_limited",
+    ],
   },
   readSignalLink: {
     tag: "tasks",

@@ -29,7 +29,7 @@ export interface Sent {
 /**
  * Stores one more signal of a name, under the first free number. Numbers have no gap, as each call of the handler takes
  * one. A request that is repeated under its key finds its first signal, also where both come at the same time.
- * @throws Problem `conflict` when the key has another body; `quota_exceeded`
+ * @throws Problem `idempotency_key_reused` when the key has another body; `quota_exceeded`
  */
 export async function sendNumbered(
   ports: SendingPorts,
@@ -54,7 +54,7 @@ export async function sendNumbered(
 
 function sameBody(stored: StoredEntry, value: string): StoredEntry {
   if (stored.value === value) return stored;
-  throw new Problem("conflict", "A request with this Idempotency-Key has sent another body.");
+  throw new Problem("idempotency_key_reused", "This Idempotency-Key was used with a different request.");
 }
 
 /**

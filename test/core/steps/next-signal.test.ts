@@ -104,7 +104,7 @@ describe("the key of a request", () => {
     const { pipeline, send } = pipelineOf(reading);
     const task = await pipeline.accept();
     expect(await send(task, 1, "key")).toBe("sent");
-    expect(await send(task, 2, "key")).toBe("conflict");
+    expect(await send(task, 2, "key")).toBe("idempotency_key_reused");
     await pipeline.drain();
     expect(await resultOf(pipeline, task)).toEqual([1]);
   });
