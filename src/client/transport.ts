@@ -140,11 +140,9 @@ export class Transport {
 
   #urlOf({ path, query }: Request<unknown>): string {
     let url = this.#base + path;
-    let next = path.includes("?") ? "&" : "?";
     for (const [name, value] of Object.entries({ ...query, tenant: this.#options.tenant })) {
       if (value === undefined) continue;
-      url += `${next}${encodeURIComponent(name)}=${encodeURIComponent(value)}`;
-      next = "&";
+      url += `${url.includes("?") ? "&" : "?"}${encodeURIComponent(name)}=${encodeURIComponent(value)}`;
     }
     return url;
   }
