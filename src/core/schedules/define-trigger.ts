@@ -76,7 +76,7 @@ export interface ActTriggerOptions extends Pick<TriggerOptions<unknown>, "name" 
   /** Each matching event cancels the task of a key. */
   cancel?: KeyOfTask;
   /** Each matching event sends a signal to the task of a key. Default of `body`: null. */
-  signal?: KeyOfTask & { name: string; body?: unknown };
+  signal?: KeyOfTask & { name: string; body?: string | number | boolean | object | null | OfEvent<unknown> };
 }
 
 /** The values of options are checked one by one. */

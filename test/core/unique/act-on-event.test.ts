@@ -16,7 +16,7 @@ const paid = defineTrigger({
   ...{ name: "order.paid", ...common },
   signal: {
     ...{ type: "test.task", key: "shop-<$.detail.id>", name: "paid" },
-    body: (event: { detail: { cents: number } }) => ({ cents: event.detail.cents, by: "shop" }),
+    body: (event) => ({ cents: event.detail.cents, by: "shop" }),
   },
 });
 
