@@ -6,6 +6,7 @@ import type {
   LineState,
   Lines,
   NextCheck,
+  NotedLimit,
   PlannedCheck,
   Sharded,
   Successor,
@@ -289,6 +290,15 @@ export class DynamoLines implements Lines {
     });
   }
 
+  async noteLimit(line: string, { value, atMs }: NotedLimit): Promise<boolean> {
+    const noted = await this.#update(line, {
+      set: ["key_limit = :limit", "key_limit_at_ms = :at"],
+      when: ["(attribute_not_exists(key_limit) OR key_limit_at_ms <= :at)"],
+      values: { ":limit": value, ":at": atMs },
+    });
+    return noted !== undefined;
+  }
+
   async shard(line: string): Promise<LineState> {
     return stateOf(await this.#update(line, { set: ["sharded = :sharded"], values: { ":sharded": true } }));
   }
@@ -387,7 +397,7 @@ interface Update {
 
 function stateOf(item: Item = {}): LineState {
   const { next_slot_ms: nextSlotMs, check_id: id, check_at_ms: atMs, listed_ms: listedMs, sharded } = item;
-  const { successor, successor_until_ms: untilMs } = item;
+  const { successor, successor_until_ms: untilMs, key_limit: value, key_limit_at_ms: limitAtMs } = item;
   const listed = listedMs === undefined ? {} : { listedMs: Number(listedMs) };
   return {
     places: new Map(placedIn(item).map((task) => [task, Number(item[placeOf(task)])])),
@@ -395,6 +405,7 @@ function stateOf(item: Item = {}): LineState {
     ...(item.starts === undefined ? {} : { starts: item.starts as CountedStarts }),
     ...(id === undefined ? {} : { check: { id: String(id), atMs: Number(atMs), ...listed } }),
     ...(sharded === true && { sharded }),
+    ...(value !== undefined && { keyLimit: { value: Number(value), atMs: Number(limitAtMs) } }),
     ...(successor !== undefined && { successor: { id: String(successor), untilMs: Number(untilMs) } }),
   };
 }

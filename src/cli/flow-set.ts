@@ -110,7 +110,11 @@ const orderText = ({ order, on_dead_letter }: NonNullable<Type["concurrency"]>):
 
 /** A number of places in words: `5 per key (defined: 3)`. */
 export const placesText = (places: NonNullable<Type["concurrency"]>): string =>
-  `${places.limit}${sharing(places)}${orderText(places)}${places.defined_limit === undefined ? "" : ` (defined: ${places.defined_limit ?? "none"})`}`;
+  `${places.limit ?? "by input"}${sharing(places)}${orderText(places)}${definedText(places)}`;
+
+/** A limit of a key that has no number is a function of the input. */
+const definedText = ({ defined_limit: limit, keyed }: NonNullable<Type["concurrency"]>): string =>
+  limit === undefined ? "" : ` (defined: ${limit ?? (keyed ? "by input" : "none")})`;
 
 type Rates = NonNullable<Type["rate_limit"]>;
 

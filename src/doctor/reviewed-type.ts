@@ -13,7 +13,6 @@ export const reviewedType = (type: TaskType): ReviewedType => ({
     ...{ failures: type.breaker.failures, coolDownSeconds: type.breaker.coolDownSeconds },
     ...(type.breaker.key && { keyed: true as const }),
   },
-  concurrency: type.concurrency && { limit: type.concurrency.limit },
   rateLimit: type.rateLimit && { limit: type.rateLimit.limit, perSeconds: type.rateLimit.perSeconds },
   children: type.children && {},
 });

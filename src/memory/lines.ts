@@ -6,6 +6,7 @@ import type {
   LineState,
   Lines,
   NextCheck,
+  NotedLimit,
   PlannedCheck,
   Sharded,
   Successor,
@@ -34,6 +35,7 @@ interface StoredLine {
   check?: PlannedCheck;
   sharded?: true;
   successor?: Successor;
+  keyLimit?: NotedLimit;
 }
 
 /** The shards in which a task may wait. */
@@ -197,6 +199,13 @@ export class MemoryLines implements Lines {
     return true;
   }
 
+  async noteLimit(line: string, limit: NotedLimit): Promise<boolean> {
+    const state = this.#of(line);
+    if (state.keyLimit !== undefined && state.keyLimit.atMs > limit.atMs) return false;
+    state.keyLimit = { ...limit };
+    return true;
+  }
+
   async shard(line: string): Promise<LineState> {
     const stored = this.#of(line);
     stored.sharded = true;
@@ -245,11 +254,12 @@ export class MemoryLines implements Lines {
 
 const newLine = (): StoredLine => ({ shards: new Map(), places: new Map(), reserved: new Map() });
 
-const stateOf = ({ places, nextSlotMs, starts, check, sharded, successor }: StoredLine): LineState => ({
+const stateOf = ({ places, nextSlotMs, starts, check, sharded, successor, keyLimit }: StoredLine): LineState => ({
   places: new Map(places),
   ...(nextSlotMs !== undefined && { nextSlotMs }),
   ...(starts !== undefined && { starts: copy(starts) }),
   ...(check !== undefined && { check: { ...check } }),
   ...(sharded && { sharded }),
   ...(successor !== undefined && { successor: { ...successor } }),
+  ...(keyLimit !== undefined && { keyLimit }),
 });

@@ -38,7 +38,9 @@ const limits = {
   concurrency: withName(
     "ConcurrencyLimit",
     z.object({
-      limit: count.describe("Attempts of one key that run at the same time."),
+      limit: count
+        .nullable()
+        .describe("Attempts of one key that run at the same time. Null: the input of its newest task decides."),
       ...sharing,
       order: z
         .literal("strict")
@@ -50,7 +52,10 @@ const limits = {
         .describe(
           "`hold`: the tasks behind a dead letter of their key wait until it is replayed and over, or discarded.",
         ),
-      defined_limit: count.nullable().optional().describe(`The limit of the definition. ${definedText}`),
+      defined_limit: count
+        .nullable()
+        .optional()
+        .describe(`The limit of the definition. ${definedText} With a key: it is a function of the input.`),
     }),
   )
     .nullable()

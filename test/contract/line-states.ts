@@ -29,6 +29,22 @@ export function describePlaces(lines: () => Lines): void {
       expect(await lines().takePlaces(line, idsOf(1), untilMs, 1)).toBe(false);
     });
 
+    test("the limit of the latest input is noted beside the places, and that of an earlier one changes nothing", async () => {
+      const line = newLine();
+      const [a] = idsOf(1) as [string];
+      expect((await lines().state(line)).keyLimit).toBeUndefined();
+      expect(await lines().noteLimit(line, { value: 5, atMs: untilMs })).toBe(true);
+      expect(await lines().takePlaces(line, [a], untilMs, 5)).toBe(true);
+      expect(await lines().noteLimit(line, { value: 9, atMs: untilMs - 1 })).toBe(false);
+      expect(await lines().noteLimit(line, { value: 3, atMs: untilMs })).toBe(true);
+      expect(await lines().noteLimit(line, { value: 10_000, atMs: untilMs + 1 })).toBe(true);
+      expect(await lines().state(line)).toEqual({
+        places: new Map([[a, untilMs]]),
+        keyLimit: { value: 10_000, atMs: untilMs + 1 },
+      });
+      expect((await lines().dropPlace(line, a, untilMs))?.keyLimit?.value).toBe(10_000);
+    });
+
     test("ten tasks get places together", async () => {
       const line = newLine();
       const ids = idsOf(10);

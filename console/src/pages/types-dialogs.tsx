@@ -36,7 +36,7 @@ export function LimitsDialog({ of, onClose }: { of: TypeView; onClose: () => voi
   const starts = useSignal(String(rate?.limit ?? ""));
   const seconds = useSignal(String(rate?.per_seconds ?? ""));
   // A limit that is sent stays as it is sent, also when a later deployment defines another one.
-  const isOther = (value: string, now: number | undefined) => value !== String(now ?? "");
+  const isOther = (value: string, now: number | null | undefined) => value !== String(now ?? "");
   const changes = () => ({
     ...(isOther(places.value, concurrency?.limit) && {
       concurrency: places.value === "" ? null : Number(places.value),

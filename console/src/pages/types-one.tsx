@@ -260,7 +260,7 @@ function TypeFacts({ type }: { type: TypeView }) {
         ["Version", count(type.version)],
         concurrency !== null && [
           "At the same time",
-          `${count(concurrency.limit)}${shared(concurrency)}${inOrder(concurrency)}`,
+          `${concurrency.limit === null ? "as the input says" : count(concurrency.limit)}${shared(concurrency)}${inOrder(concurrency)}`,
         ],
         rate !== null && ["Starts", `${rateText(rate)}${shared(rate)}`],
         breaker !== null && [

@@ -94,7 +94,7 @@ function limitsText({ concurrency, rate_limit: rate }: TypeView): string {
   const per = (keyed: boolean) => (keyed ? " per key" : "");
   const texts = [
     concurrency !== null &&
-      `${count(concurrency.limit)} at once${per(concurrency.keyed)}${concurrency.order === undefined ? "" : " in strict order"}`,
+      `${concurrency.limit === null ? "by input" : count(concurrency.limit)} at once${per(concurrency.keyed)}${concurrency.order === undefined ? "" : " in strict order"}`,
     rate !== null && `${rateText(rate)}${per(rate.keyed)}`,
   ];
   return texts.filter(Boolean).join(", ") || "none";

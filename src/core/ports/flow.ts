@@ -53,6 +53,15 @@ export interface LineState {
   sharded?: true;
   /** The worker that waits for one of the places, and until when. Absent: none does. */
   successor?: Successor;
+  /** The limit that the newest input of its key gives. Absent: the limit is no function of the input. */
+  keyLimit?: NotedLimit;
+}
+
+/** A limit that the input of a task gave. */
+export interface NotedLimit {
+  value: number;
+  /** Epoch milliseconds at which the input was accepted. */
+  atMs: number;
 }
 
 /** The starts of a line whose type has a list of rates, in the form in which they are stored. */
@@ -218,6 +227,8 @@ export interface Lines {
    * @param seen Undefined: none was planned.
    */
   planCheck(line: string, check: NextCheck, seen: PlannedCheck | undefined): Promise<boolean>;
+  /** Notes the limit of an input. Changes nothing and returns false when that of a later input is noted. */
+  noteLimit(line: string, limit: NotedLimit): Promise<boolean>;
   /** Notes that tasks wait in the line's shards above 0, and returns the line's state after it. */
   shard(line: string): Promise<LineState>;
   /** Notes that no task waits in the line's shards above 0. Does nothing while a check is planned. */

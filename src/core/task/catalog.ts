@@ -21,7 +21,7 @@ export interface CatalogEntry {
   max_attempts: number;
   cancellable: boolean;
   /** Attempts of one key that run at the same time. Absent: no limit. */
-  concurrency?: LimitView & { limit: number; order?: "strict"; on_dead_letter?: "continue" | "hold" };
+  concurrency?: LimitView & { limit: number | null; order?: "strict"; on_dead_letter?: "continue" | "hold" };
   /** Starts of one key in a time. Absent: no limit. */
   rate_limit?: LimitView & RateView & { longer?: RateView[] };
   /** Absent: no breaker. */
@@ -64,6 +64,9 @@ const limitView = ({ key, scope = "tenant" }: { key?: unknown; scope?: LimitView
   scope,
 });
 
+/** Null: it is a function of the input. */
+const plain = (limit: ConcurrencyOption["limit"]): number | null => (typeof limit === "function" ? null : limit);
+
 const strictView = ({ order, onDeadLetter = "continue" }: ConcurrencyOption) =>
   order === undefined ? {} : { order, on_dead_letter: onDeadLetter };
 
@@ -74,7 +77,7 @@ const breakerView = ({ failures, coolDownSeconds, key }: BreakerOption) => ({
 
 const limitsOf = ({ concurrency, rateLimit, breaker }: TaskType) => ({
   ...(concurrency && {
-    concurrency: { ...limitView(concurrency), limit: concurrency.limit, ...strictView(concurrency) },
+    concurrency: { ...limitView(concurrency), limit: plain(concurrency.limit), ...strictView(concurrency) },
   }),
   ...(rateLimit && {
     rate_limit: {

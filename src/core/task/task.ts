@@ -87,7 +87,7 @@ export interface TaskOptions<
   classify?: readonly ClassifyRule[];
   /**
    * Attempts that run at the same time, per tenant: 1 to 10,000, of all tasks of the type or of those with the same
-   * key.
+   * key. With a key, `limit` may be a function of the input: that of the key's newest input counts.
    * Further tasks wait, and start in order of their submission. Default: no limit.
    * @example { key: ({ account }) => account, limit: 3 }
    */

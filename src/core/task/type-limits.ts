@@ -17,6 +17,16 @@ interface PlacesOption<Input> extends Limit<Input> {
   onDeadLetter?: undefined;
 }
 
+/** Attempts of a key that run at the same time, as many as its inputs say. */
+interface PlacesByInput<Input> extends Limit<Input> {
+  /** Tasks of one key share the limit. */
+  key: KeyOf<Input>;
+  /** A whole number from 1 to 10,000. That of the newest input counts for its key. */
+  limit: (input: Input) => number;
+  order?: undefined;
+  onDeadLetter?: undefined;
+}
+
 /** Tasks of a key that run in strict order. */
 export interface StrictOption<Input = never> {
   /** Tasks of one key have an order, those of different keys have none. */
@@ -34,7 +44,7 @@ export interface StrictOption<Input = never> {
 }
 
 /** A type's option `concurrency`. */
-export type ConcurrencyOption<Input = never> = PlacesOption<Input> | StrictOption<Input>;
+export type ConcurrencyOption<Input = never> = PlacesOption<Input> | PlacesByInput<Input> | StrictOption<Input>;
 
 /** A type's option `rateLimit`. */
 export interface RateLimitOption<Input = never> extends Limit<Input> {
@@ -126,7 +136,7 @@ export function limitsFault(type: {
     limitFault("concurrency", concurrency) ??
     limitFault("breaker", breaker) ??
     strictFault(concurrency) ??
-    outOf("concurrency.limit", concurrency?.limit, mostPlaces) ??
+    placesFault(concurrency) ??
     (isList(rateLimit) ? ratesFault(rateLimit) : rateFault("rateLimit", rateLimit)) ??
     outOf("breaker.failures", breaker?.failures, 1_000) ??
     outOf("breaker.coolDownSeconds", breaker?.coolDownSeconds, 86_400) ??
@@ -166,6 +176,11 @@ function strictFault({ key, limit, order, onDeadLetter, scope }: Partial<Concurr
   if (order === undefined) return onDeadLetter && 'concurrency.onDeadLetter needs order: "strict"';
   const fits = key !== undefined && limit === 1 && (scope ?? "tenant") === "tenant";
   return fits ? undefined : 'concurrency.order "strict" needs key, limit: 1 and the scope tenant';
+}
+
+function placesFault({ key, limit }: Partial<ConcurrencyOption> = {}): string | undefined {
+  if (typeof limit !== "function") return outOf("concurrency.limit", limit, mostPlaces);
+  return key === undefined ? "concurrency.limit needs a key where it is a function" : undefined;
 }
 
 const outOf = (name: string, value: number | undefined, most: number): string | undefined =>

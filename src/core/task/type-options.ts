@@ -66,8 +66,10 @@ const eachOf =
 const retry: ChecksOf<RetryPolicy> = { ...backoff, kinds: object("retry.kinds", kinds) };
 
 const limit = { key: syncFunction, limit: anything, scope: anything };
+const numberOrFunction: Check = (value) => (typeof value === "function" ? syncFunction(value) : undefined);
 const concurrency: ChecksOf<ConcurrencyOption> = {
   ...limit,
+  limit: numberOrFunction,
   order: oneOf(["strict"]),
   onDeadLetter: oneOf(["continue", "hold"]),
 };

@@ -70,6 +70,16 @@ const wrong: Record<keyof typeof define, [Wrong, string][]> = {
     [{ concurrency: { max: 3 } }, "concurrency.max is not an option; did you mean concurrency.limit?"],
     [{ concurrency: { key: () => "a" } }, "concurrency needs limit"],
     [{ concurrency: { limit: undefined } }, "concurrency needs limit"],
+    [{ concurrency: { limit: () => 3 } }, "concurrency.limit needs a key where it is a function"],
+    [
+      { concurrency: { key: () => "a", limit: async () => 3 } },
+      "concurrency.limit must be a function that is not async",
+    ],
+    [
+      { concurrency: { key: () => "a", limit: () => 1, order: "strict" } },
+      'concurrency.order "strict" needs key, limit: 1',
+    ],
+    [{ concurrency: { key: () => "a", limit: "3" } }, "concurrency.limit must be a whole number from 1 to 10000"],
     [{ concurrency: { limit: 0 } }, "concurrency.limit must be a whole number from 1 to 10000, got 0"],
     [
       { concurrency: { limit: 1, key: "account" } },

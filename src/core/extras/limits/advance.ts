@@ -39,12 +39,12 @@ export async function advance(ports: LinePorts, line: Line, known: Known): Promi
 
 /** True for a task that has joined a line of one bucket: others join it together with it, and one look serves all. */
 async function looksJointly(
-  { flow, registry, bucketSize: size }: LinePorts,
+  { flow, lines, registry, bucketSize: size }: LinePorts,
   line: Line,
   { added }: Known,
 ): Promise<boolean> {
   if (added === undefined || added.shard !== undefined || line.kind !== "concurrency") return false;
-  const limit = await placesOf(flow, registry.get(line.type ?? ""), line);
+  const limit = await placesOf({ flow, lines }, registry.get(line.type ?? ""), line);
   return limit !== undefined && bucketCount({ limit, size }) === 1;
 }
 
@@ -108,7 +108,7 @@ export async function handOver(
 ): Promise<boolean> {
   const type = line.type === undefined ? undefined : ports.registry.get(line.type);
   await ports.taker?.left;
-  const limit = await placesOf(ports.flow, type, line);
+  const limit = await placesOf(ports, type, line);
   if (type === undefined || limit === undefined) return giveBack(ports, line, place, tier);
   const sizes = { limit, size: ports.bucketSize };
   const { index, name, room } = bucketOf(line, place.bucket, sizes);

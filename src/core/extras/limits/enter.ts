@@ -29,7 +29,9 @@ import {
   limitsInForce,
   lineFor,
   lineOfList,
+  noteLimit,
   paceOf,
+  placesFor,
   placesOf,
   stopOf,
 } from "./limit-lines.ts";
@@ -88,6 +90,7 @@ export async function enter(ports: FlowPorts, message: TaskMessage): Promise<Adm
   if (limits.concurrency === undefined && limits.rateLimit === undefined) return admitted;
   const lines = await limitLines(ports, message, type, limits);
   if ("fault" in lines) return { as: "admitted", fault: lines.fault };
+  if (lines.places !== undefined) await notePlaces(ports, message, type, lines).catch(ofLine);
   const slot = lines.rate === undefined ? {} : await takeStart(ports, message, lines.rate, type).catch(ofLine);
   if (slot === "stopped") {
     const stopped = await stoppedBy(ports, message, lines.rate as Line);
@@ -99,6 +102,16 @@ export async function enter(ports: FlowPorts, message: TaskMessage): Promise<Adm
   return place !== undefined
     ? { as: "admitted", place, ...start }
     : { as: "stopped", line: lines.concurrency, ...slot };
+}
+
+async function notePlaces(
+  ports: FlowPorts,
+  { envelope }: TaskMessage,
+  type: TaskType,
+  { concurrency: line, places: value }: LimitLines,
+): Promise<void> {
+  if (line === undefined || value === undefined) return;
+  await noteLimit(ports, type, line, { value, atMs: Date.parse(envelope.enqueued_at) || 0 });
 }
 
 /**
@@ -169,7 +182,7 @@ async function mayKeep(
 ): Promise<boolean> {
   const pace = await paceOf(flow, type, rate);
   if (place === undefined || pace === undefined) return false;
-  const limit = (await placesOf(flow, type, place.line)) ?? 1;
+  const limit = (await placesOf({ flow, lines }, type, place.line)) ?? 1;
   const [asked] = bucketsFor(place.line, envelope.task_id, { limit, size });
   const soonMs = clock.now() + aheadMs + 2 * pace.intervalMs;
   const startMs = pace.list?.freeFrom(await lines.state(rate.name), soonMs) ?? soonMs;
@@ -195,6 +208,8 @@ export async function placeOf(ports: FlowPorts, message: TaskMessage, bucket = 0
 
 interface LimitLines {
   concurrency?: Line | undefined;
+  /** The places of the key, of a type whose limit is a function of the input. */
+  places?: number | undefined;
   rate?: Line | undefined;
 }
 
@@ -212,6 +227,7 @@ async function limitLines(
     const of = { tenantId: envelope.tenant_id, input };
     return {
       concurrency: concurrency && lineFor("concurrency", type, concurrency, of),
+      places: placesFor(type, input),
       rate: rateLimit && (rateLimit.longer ? lineOfList : lineFor)("rate", type, rateLimit, of),
     };
   } catch (error) {

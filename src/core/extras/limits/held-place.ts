@@ -58,7 +58,7 @@ async function nextOf(ports: FlowPorts, { line }: Place): Promise<WaitingEntry[]
   const { flow, lines, registry, taker, bucketSize: size } = ports;
   // The task itself is among them until it has left.
   await taker?.left;
-  const limit = (await placesOf(flow, registry.get(line.type ?? ""), line)) ?? 1;
+  const limit = (await placesOf({ flow, lines }, registry.get(line.type ?? ""), line)) ?? 1;
   const sizes = { limit, size };
   const most = firstTasks(sizes);
   if (!(await isSharded(ports, line))) return lines.first(line.name, most);

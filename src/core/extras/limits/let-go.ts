@@ -34,7 +34,7 @@ export async function letGo(ports: LinePorts, line: Line, known: Known): Promise
   if (line.kind === "pause") return letGoUnlessPaused(ports, line, known);
   if (line.kind === "breaker") return letOneTry(ports, line, type, known);
   if (line.kind === "concurrency") {
-    const limit = await placesOf(ports.flow, type, line);
+    const limit = await placesOf(ports, type, line);
     // The type was removed, or no longer has the limit.
     return limit === undefined ? letAllGo(ports, line, known) : letGoByPlaces(ports, line, limit, known);
   }

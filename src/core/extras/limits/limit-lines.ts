@@ -9,8 +9,15 @@ import {
   type PausableWork,
   pausesOf,
 } from "../../model/line.ts";
-import { type Breaker, type FlowSetting, limitsName, type TypeLimits } from "../../ports/flow.ts";
-import { type Limit, type LimitedType, strictOf, type TypeRate } from "../../task/type-limits.ts";
+import {
+  type Breaker,
+  type FlowSetting,
+  type Lines,
+  limitsName,
+  type NotedLimit,
+  type TypeLimits,
+} from "../../ports/flow.ts";
+import { type Limit, type LimitedType, mostPlaces, strictOf, type TypeRate } from "../../task/type-limits.ts";
 import type { FlowBook } from "./flow-book.ts";
 import { type CountedRate, RateList } from "./rate-list.ts";
 
@@ -103,11 +110,71 @@ export async function limitsInForce(flow: FlowBook, type: LimitedType): Promise<
   };
 }
 
+interface ValuePorts {
+  flow: FlowBook;
+  lines: Pick<Lines, "state">;
+}
+
 /** The number of places of a line. Undefined: its type is unknown, or has no such limit. */
-export async function placesOf(flow: FlowBook, type: LimitedType | undefined, line: Line): Promise<number | undefined> {
+export async function placesOf(
+  ports: ValuePorts,
+  type: LimitedType | undefined,
+  line: Line,
+): Promise<number | undefined> {
   if (type === undefined) return undefined;
   if (strictOf(type) !== undefined) return 1;
-  return (await limitsOf(flow, type.name, line))?.concurrency ?? type.concurrency?.limit;
+  const set = (await limitsOf(ports.flow, type.name, line))?.concurrency;
+  const limit = type.concurrency?.limit;
+  if (set !== undefined) return set;
+  if (typeof limit !== "function") return limit;
+  // Each task notes its value before it looks for a place.
+  return (await notedLimit(ports, line))?.value ?? 1;
+}
+
+/** The limit that the newest input of a line's key gave, as this process knows it. */
+function notedLimit({ flow, lines }: ValuePorts, { name }: Line): Promise<NotedLimit | undefined> {
+  return flow.page(valuePage(name), async () => (await lines.state(name)).keyLimit);
+}
+
+const valuePage = (line: string): string => `value/${line}`;
+
+/**
+ * Notes the limit that the input of a task gives its key, unless it is known, or that of a later input is. An operator's
+ * limit stays in force.
+ * @throws PortUnavailable
+ */
+export async function noteLimit(
+  ports: ValuePorts & { lines: Pick<Lines, "noteLimit"> },
+  type: LimitedType,
+  line: Line,
+  limit: NotedLimit,
+): Promise<void> {
+  if ((await limitsOf(ports.flow, type.name, line))?.concurrency !== undefined) return;
+  const known = await notedLimit(ports, line);
+  if (known !== undefined && (known.value === limit.value || known.atMs > limit.atMs)) return;
+  await ports.lines.noteLimit(line.name, limit);
+  ports.flow.drop(valuePage(line.name));
+}
+
+/**
+ * The places of a task's key by its input. Undefined: the type's limit is no function.
+ * @throws PermanentError when it throws, or returns no number of places
+ */
+export function placesFor({ concurrency }: LimitedType, input: unknown): number | undefined {
+  const limit = concurrency?.limit;
+  if (typeof limit !== "function") return undefined;
+  let given: unknown;
+  try {
+    given = limit(input as never);
+  } catch (cause) {
+    const text = cause instanceof Error ? cause.message : String(cause);
+    throw new PermanentError(`the limit of concurrency: ${text}`, { cause });
+  }
+  if (typeof given === "number" && Number.isInteger(given) && given >= 1 && given <= mostPlaces) return given;
+  quiet(given);
+  throw new PermanentError(
+    `the limit of concurrency: it returned ${inShort(given)}, and no whole number from 1 to ${mostPlaces}`,
+  );
 }
 
 /**

@@ -227,7 +227,8 @@ async function waitOn({ clock, lines }: LinePorts, name: string, state: LineStat
 const isDone = async ({ lines }: LinePorts, name: string, state: LineState | undefined, id: string): Promise<boolean> =>
   state?.successor?.id !== id || (await lines.endWait(name, id));
 
-async function roomIn({ flow, registry, bucketSize: size }: LinePorts, line: Line, index: number): Promise<number> {
-  const limit = await placesOf(flow, registry.get(line.type ?? ""), line);
+async function roomIn(ports: LinePorts, line: Line, index: number): Promise<number> {
+  const { registry, bucketSize: size } = ports;
+  const limit = await placesOf(ports, registry.get(line.type ?? ""), line);
   return limit === undefined ? 0 : bucketOf(line, index, { limit, size }).room;
 }

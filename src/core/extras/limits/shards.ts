@@ -2,7 +2,7 @@ import { awsThrottles } from "../../model/aws-errors.ts";
 import { PortUnavailable } from "../../model/errors.ts";
 import { isOfLimit, type Line } from "../../model/line.ts";
 import { allShards, anyShard, numberOf, shardOf } from "../../model/line-shards.ts";
-import type { LineState, WaitingEntry, WaitingTask } from "../../ports/flow.ts";
+import type { LineState, Lines, WaitingEntry, WaitingTask } from "../../ports/flow.ts";
 import type { Clock } from "../../ports/tasks.ts";
 import { type LimitedType, strictOf } from "../../task/type-limits.ts";
 import type { FlowBook } from "./flow-book.ts";
@@ -34,16 +34,18 @@ const [leastJoinWaitMs, spreadJoinMs] = [500, 1_500];
 
 interface ShardPorts {
   flow: FlowBook;
+  lines: Pick<Lines, "state">;
   registry: ReadonlyMap<string, LimitedType>;
   mostInOne?: number | undefined;
 }
 
 /** True for a line whose tasks wait in the shards above 0, by its limit or as this process knows. */
-export async function isSharded({ flow, registry, mostInOne: most = mostInOne }: ShardPorts, line: Line) {
+export async function isSharded(ports: ShardPorts, line: Line) {
+  const { flow, registry, mostInOne: most = mostInOne } = ports;
   const type = registry.get(line.type ?? "");
   if (strictOf(type) !== undefined && line.kind === "concurrency") return false;
   if (flow.lines.isSharded(line.name)) return true;
-  if (line.kind === "concurrency") return ((await placesOf(flow, type, line)) ?? 0) > most;
+  if (line.kind === "concurrency") return ((await placesOf(ports, type, line)) ?? 0) > most;
   if (line.kind !== "rate") return false;
   const pace = await paceOf(flow, type, line);
   return pace !== undefined && pace.intervalMs * most < 1000;

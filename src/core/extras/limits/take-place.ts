@@ -50,7 +50,7 @@ export async function takePlace(
     const kept = await keepSeen(lines, name, { task, untilMs: seenMs }, (endMs) => keptAfterMs(endMs, now, type));
     return kept === undefined ? undefined : { line, bucket: index, untilMs: kept, kept: true };
   };
-  const sizes: Sizes = { limit: (await placesOf(flow, type, line)) ?? 1, size: ports.bucketSize };
+  const sizes: Sizes = { limit: (await placesOf({ flow, lines }, type, line)) ?? 1, size: ports.bucketSize };
   const given = grant?.held ? bucketOf(line, grant.bucket ?? 0, sizes) : undefined;
   const held = given && (await keepIn(given));
   if (held !== undefined) return held;

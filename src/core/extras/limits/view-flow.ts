@@ -46,7 +46,12 @@ interface StrictView {
 
 /** The limits of a type that are in force, as clients see them. Null: it has no such limit. */
 export interface LimitsView {
-  concurrency: (SharingView & { limit: number } & StrictView) | null;
+  concurrency:
+    | (SharingView & {
+        /** Null: the input of the newest task of a key decides. */
+        limit: number | null;
+      } & StrictView)
+    | null;
   rate_limit: (SharingView & RateView & { longer?: RateView[] | undefined }) | null;
 }
 
@@ -119,8 +124,12 @@ export interface PausedView {
   reason?: string | undefined;
 }
 
-type DefinedPlaces = Pick<SharingView, "keyed" | "scope"> & { limit: number };
-type DefinedRate = DefinedPlaces & { per_seconds: number; longer?: readonly RateView[] };
+type DefinedPlaces = Pick<SharingView, "keyed" | "scope"> & { limit: number | null };
+type DefinedRate = Pick<SharingView, "keyed" | "scope"> & {
+  limit: number;
+  per_seconds: number;
+  longer?: readonly RateView[];
+};
 
 /** The limits in a type's definition. */
 interface LimitedEntry {
