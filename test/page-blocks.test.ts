@@ -269,6 +269,15 @@ const taskCases: TaskCase[] = [
   },
   {
     page: "docs/rate-limits.md",
+    type: "site.crawl",
+    inputs: [
+      { customer: "a", seats: 2, url: "https://a.example.com/" },
+      { customer: "b", seats: 1, url: "https://b.example.com/" },
+    ],
+    effects: ({ url }: { url: string }) => [`fetch GET ${url}`],
+  },
+  {
+    page: "docs/rate-limits.md",
     type: "map.geocode",
     inputs: [{ address: "one" }, { address: "two" }],
     effects: ({ address }: { address: string }) => [`fetch GET https://maps.example.com/search?q=${address}`],

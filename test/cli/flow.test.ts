@@ -311,6 +311,15 @@ test("flow close closes a breaker, and says what still holds its tasks", async (
   expect(changesIn(api)).toMatchObject([{ method: "POST", path: "/types/mail.send/breaker/close" }]);
 });
 
+test("flow show says that a limit is by input, also beside the number that an operator set", async () => {
+  const of = (name: string, more: object) => type(name, { concurrency: { ...places, limit: null, ...more } });
+  const json = { types: [of("a.one", {}), of("a.two", { limit: 5, defined_limit: null })], tenant_paused_since: null };
+  await using api = await StubApi.start(({ path }) => ({ json: path === "/queues" ? { queues } : json }));
+  const { out } = await offload(api.url, ["flow", "show"]);
+  expect(out).toMatch(/^a.one +by input per key +-/m);
+  expect(out).toMatch(/^a.two +5 per key \(defined: by input\) +-/m);
+});
+
 test("flow close --limit-key closes the breaker of one key; flow show names the keys whose breakers are open", async () => {
   const open_keys = [{ key: "acme/1", failures_in_a_row: 3, open_until: since, open_since: since }];
   const breaker = {

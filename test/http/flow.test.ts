@@ -236,6 +236,19 @@ describe("PATCH /types/{type}/limits", () => {
     expect(slower.json.rate_limit).toEqual({ ...one, ...of, longer: [day] });
   });
 
+  test("a limit that is a function of the input is null, until an operator sets a number", async () => {
+    const sized = typeOf(() => null, {
+      name: "mail.send",
+      concurrency: { key: (input: never) => String(input), limit: () => 3 },
+    });
+    const { change, type } = setUp([sized]);
+    const byInput = { ...concurrency, limit: null };
+    expect((await type("mail.send")).concurrency).toEqual(byInput);
+    const set = await change("mail.send", { concurrency: 5 });
+    expect(set.json.concurrency).toEqual({ ...concurrency, limit: 5, defined_limit: null });
+    expect((await change("mail.send", { concurrency: null })).json.concurrency).toEqual(byInput);
+  });
+
   test("changes one limit or both, and null is the definition again", async () => {
     const { change, type } = setUp();
     expect(await type("mail.send")).toMatchObject({ concurrency, rate_limit });

@@ -75,10 +75,13 @@ export class BreakerLaws {
 }
 
 /** The key in a task's input. */
-export function keyIn(input: string | undefined): string {
+export const keyIn = (input: string | undefined): string => String(inputIn(input).key);
+
+/** The key and the size in a task's input. */
+export function inputIn(input: string | undefined): { key?: string; size?: number } {
   try {
-    return String((JSON.parse(input ?? "{}") as { key?: string }).key);
+    return JSON.parse(input ?? "{}") as { key?: string; size?: number };
   } catch {
-    return "";
+    return { key: "" };
   }
 }

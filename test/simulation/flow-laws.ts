@@ -1,7 +1,7 @@
 import { type PauseTarget, pauseName, pausesOf } from "../../src/core/model/line.ts";
 import type { TaskRecord } from "../../src/core/model/record.ts";
 import type { TaskContext } from "../../src/core/task/context.ts";
-import { BreakerLaws, keyIn } from "./breaker-laws.ts";
+import { BreakerLaws, inputIn, keyIn } from "./breaker-laws.ts";
 import type { Invocation } from "./invocation.ts";
 import type { Lives, Watched } from "./lives.ts";
 import { RateLaws } from "./rate-laws.ts";
@@ -13,7 +13,11 @@ const limits: Readonly<Record<string, { limit: number; keyed: boolean }>> = {
   both: { limit: 1, keyed: false },
   strict: { limit: 1, keyed: true },
   held: { limit: 1, keyed: true },
+  sized: { limit: 1, keyed: true },
 };
+
+/** The type whose places are a function of the input. */
+export const sizedType = "sized";
 
 /** A worker that looked at the settings just before a pause may claim this much later, in milliseconds: its process may stand still. */
 const slackMs = 60_000;
@@ -117,6 +121,7 @@ export class FlowLaws {
       const since = this.#paused.get(name);
       if (since !== undefined && now > since + slackMs) this.#lives.violated(`it starts under ${name}`, record.task_id);
     }
+    this.#entered(record);
     this.#placesLaw(record);
     this.breakers.claimed(record);
     const handed = this.#handedOver.get(record.task_id);
@@ -178,6 +183,24 @@ export class FlowLaws {
     return set;
   }
 
+  /** The inputs of a key have another size from now on. The earlier one is in force until one with the new size came. */
+  sized(tenantId: string, key: string, limit: number): void {
+    this.keyLimited(sizedType, tenantId, key, limit);
+  }
+
+  /** A worker looks for a place for a task: from then on the size of its input is in force, and no earlier one. */
+  #entered({ type, tenant_id, task_id }: Pick<TaskRecord, "tenant_id" | "task_id" | "type">): void {
+    if (type !== sizedType) return;
+    const { key, size } = inputIn(this.#lives.life(task_id)?.input);
+    const { now } = this.#watched.time;
+    const all = this.#keyLimits.get(`${type} ${tenant_id} ${key}`) ?? [];
+    const index = all.findIndex(({ limit }) => limit === size);
+    for (const [at, one] of all.entries()) {
+      if (at === index) one.sureMs ??= now;
+      if (at < index) one.endedMs ??= now;
+    }
+  }
+
   /** The most places that a key may have now, by what any worker may know. */
   #mostPlaces(name: string, defined: number): number {
     const { now } = this.#watched.time;
@@ -235,6 +258,7 @@ export class FlowLaws {
     const { tenant_id, task_id, type } = task;
     this.breakers.parked(line, task);
     this.rates.parked(line, task);
+    if (line.startsWith("concurrency/")) this.#entered(task);
     const isPause = line.startsWith("pause/");
     const ofType = line.startsWith("pause/t") && !line.startsWith("pause/type/") ? "" : type;
     const { time, table } = this.#watched;

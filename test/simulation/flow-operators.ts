@@ -4,7 +4,7 @@ import { pause as wait } from "./batches.ts";
 import { shopType } from "./breaker-laws.ts";
 import { callSubmit, identities } from "./clients.ts";
 import { Dice } from "./dice.ts";
-import type { KeyLimit } from "./flow-laws.ts";
+import { type KeyLimit, sizedType } from "./flow-laws.ts";
 import { knownTypes } from "./handlers.ts";
 import type { Step } from "./plans.ts";
 import { flowPortsFor, portsFor } from "./ports.ts";
@@ -147,6 +147,23 @@ export async function listKeys(world: World, seed: number): Promise<void> {
     await submitTo(world, dice, "k1", [way(dice)], listedType);
     if (dice.chance(0.3)) await submitTo(world, dice, "k2", [way(dice)], listedType);
     await wait(world, dice.pick([1, 1, 1, 500, 5_000, 40_000]));
+  }
+}
+
+/** Tasks of one key whose inputs say other sizes from time to time, each size once. In some worlds only. */
+export async function resizeKeys(world: World, seed: number): Promise<void> {
+  if (seed % 5 !== 4) return;
+  const dice = new Dice(seed);
+  const sizes = [4, 1, 3, 2].slice(0, dice.int(2, 4));
+  for (const size of dice.chance(0.5) ? sizes : sizes.reverse()) {
+    world.witness.flow.sized(olga.tenantId, "k1", size);
+    for (let n = dice.int(3, 8); n > 0; n--) {
+      const attempts = [...(dice.chance(0.2) ? failing(dice, 2) : []), way(dice)];
+      const input = { attempts, key: "k1", pad: `z${dice.int(1, 1_000_000_000)}`, size };
+      await callSubmit(world, identities[0], { type: sizedType, input }, undefined);
+    }
+    // Clocks differ by less: the inputs of the next size are accepted later.
+    await wait(world, dice.pick([3_000, 10_000, slackMs, slackMs]));
   }
 }
 

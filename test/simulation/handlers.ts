@@ -9,6 +9,7 @@ import { internalOptions, internalTimeoutSeconds } from "../../src/core/task/int
 import type { TaskType } from "../../src/core/task/task.ts";
 import { shopType } from "./breaker-laws.ts";
 import type { Core } from "./core.ts";
+import { sizedType } from "./flow-laws.ts";
 import { workBegins } from "./follow.ts";
 import type { Invocation } from "./invocation.ts";
 import { handleFailure, takeJob } from "./job-handlers.ts";
@@ -22,7 +23,12 @@ import { hasSteps, longStepsType, type StoredStep } from "./step-plans.ts";
 import { request } from "./wire.ts";
 import type { World } from "./world.ts";
 
-const input = z.object({ attempts: z.unknown(), key: z.string().optional(), pad: z.string().optional() });
+const input = z.object({
+  attempts: z.unknown(),
+  key: z.string().optional(),
+  pad: z.string().optional(),
+  size: z.number().optional(),
+});
 
 const key = ({ key = "none" }: z.output<typeof input>) => key;
 
@@ -76,6 +82,12 @@ const options = [
       { key, ...listedRates[1] },
       { key, ...listedRates[2] },
     ],
+  },
+  {
+    name: sizedType,
+    timeoutSeconds: 12,
+    retry: { waitsSeconds: [1, 30] },
+    concurrency: { key, limit: ({ size = 1 }: z.output<typeof input>) => size },
   },
   {
     name: shopType,
