@@ -20,7 +20,7 @@ import { JoinedReads } from "../util/joined-reads.ts";
 import type { Consistency, DynamoTable, Item } from "./dynamo-table.ts";
 import { getMany } from "./get-many.ts";
 import { LineEntries } from "./line-entries.ts";
-import { placedIn, placeOf } from "./line-places.ts";
+import { placeOf, stateOf } from "./line-places.ts";
 import { keys, lineListPartitions } from "./table.ts";
 
 /**
@@ -290,11 +290,11 @@ export class DynamoLines implements Lines {
     });
   }
 
-  async noteLimit(line: string, { value, atMs }: NotedLimit): Promise<boolean> {
+  async noteLimit(line: string, limit: NotedLimit): Promise<boolean> {
     const noted = await this.#update(line, {
-      set: ["key_limit = :limit", "key_limit_at_ms = :at"],
-      when: ["(attribute_not_exists(key_limit) OR key_limit_at_ms <= :at)"],
-      values: { ":limit": value, ":at": atMs },
+      set: ["key_limit = :limit"],
+      when: ["(attribute_not_exists(key_limit) OR key_limit.atMs <= :at)"],
+      values: { ":limit": limit, ":at": limit.atMs },
     });
     return noted !== undefined;
   }
@@ -393,19 +393,4 @@ interface Update {
   when?: readonly string[];
   names?: Record<string, string>;
   values: Item;
-}
-
-function stateOf(item: Item = {}): LineState {
-  const { next_slot_ms: nextSlotMs, check_id: id, check_at_ms: atMs, listed_ms: listedMs, sharded } = item;
-  const { successor, successor_until_ms: untilMs, key_limit: value, key_limit_at_ms: limitAtMs } = item;
-  const listed = listedMs === undefined ? {} : { listedMs: Number(listedMs) };
-  return {
-    places: new Map(placedIn(item).map((task) => [task, Number(item[placeOf(task)])])),
-    ...(nextSlotMs === undefined ? {} : { nextSlotMs: Number(nextSlotMs) }),
-    ...(item.starts === undefined ? {} : { starts: item.starts as CountedStarts }),
-    ...(id === undefined ? {} : { check: { id: String(id), atMs: Number(atMs), ...listed } }),
-    ...(sharded === true && { sharded }),
-    ...(value !== undefined && { keyLimit: { value: Number(value), atMs: Number(limitAtMs) } }),
-    ...(successor !== undefined && { successor: { id: String(successor), untilMs: Number(untilMs) } }),
-  };
 }

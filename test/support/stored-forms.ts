@@ -195,6 +195,13 @@ const flow: StoredForm[] = [
     changes: { "a packed message": { change: { envelope: "H4sIAAA=" }, outcome: "waits" } },
   },
   {
+    name: "state of a line: limit by input",
+    sk: "state",
+    write: (place) => lines(place).noteLimit(line, { value: 3, atMs }),
+    read: (place) => lines(place).state(line),
+    changes: { "another form": { change: { key_limit_2: 3 }, outcome: "read" } },
+  },
+  {
     name: "state of a line",
     sk: "state",
     write: async (place) => {

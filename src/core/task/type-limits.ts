@@ -178,10 +178,12 @@ function strictFault({ key, limit, order, onDeadLetter, scope }: Partial<Concurr
   return fits ? undefined : 'concurrency.order "strict" needs key, limit: 1 and the scope tenant';
 }
 
-function placesFault({ key, limit }: Partial<ConcurrencyOption> = {}): string | undefined {
-  if (typeof limit !== "function") return outOf("concurrency.limit", limit, mostPlaces);
-  return key === undefined ? "concurrency.limit needs a key where it is a function" : undefined;
-}
+const placesFault = ({ key, limit }: Partial<ConcurrencyOption> = {}): string | undefined =>
+  typeof limit === "function"
+    ? key === undefined
+      ? "concurrency.limit by input needs key"
+      : undefined
+    : outOf("concurrency.limit", limit, mostPlaces);
 
 const outOf = (name: string, value: number | undefined, most: number): string | undefined =>
   value === undefined || (Number.isInteger(value) && value >= 1 && value <= most)

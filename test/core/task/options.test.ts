@@ -70,7 +70,7 @@ const wrong: Record<keyof typeof define, [Wrong, string][]> = {
     [{ concurrency: { max: 3 } }, "concurrency.max is not an option; did you mean concurrency.limit?"],
     [{ concurrency: { key: () => "a" } }, "concurrency needs limit"],
     [{ concurrency: { limit: undefined } }, "concurrency needs limit"],
-    [{ concurrency: { limit: () => 3 } }, "concurrency.limit needs a key where it is a function"],
+    [{ concurrency: { limit: () => 3 } }, "concurrency.limit by input needs key"],
     [
       { concurrency: { key: () => "a", limit: async () => 3 } },
       "concurrency.limit must be a function that is not async",

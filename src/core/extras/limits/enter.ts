@@ -227,7 +227,7 @@ async function limitLines(
     const of = { tenantId: envelope.tenant_id, input };
     return {
       concurrency: concurrency && lineFor("concurrency", type, concurrency, of),
-      places: placesFor(type, input),
+      ...(typeof type.concurrency?.limit === "function" && { places: placesFor(type.concurrency.limit, input) }),
       rate: rateLimit && (rateLimit.longer ? lineOfList : lineFor)("rate", type, rateLimit, of),
     };
   } catch (error) {

@@ -14,7 +14,7 @@ import {
   type Rest,
   soonMs,
 } from "./line-ports.ts";
-import { goingOf, leaveToOthers, ownMessages } from "./own-tasks.ts";
+import { leaveToOthers, ownMessages } from "./own-tasks.ts";
 import { onTheWayUntilMs, placeStateOf } from "./place-end.ts";
 import { planSooner } from "./plan-check.ts";
 import { sendAll } from "./send-all.ts";
@@ -207,7 +207,7 @@ async function nextWithoutPlace(
   const few = await first(count);
   const next = without(few);
   const now = clock.now();
-  const isOneLeft = next.some((task) => !goingOf(flow).has(task, now));
+  const isOneLeft = next.some((task) => !flow.going.has(task, now));
   if (isOneLeft || few.length < count) return { next, empty: few.length === 0 };
   const placed = seen.reduce((sum, { places }) => sum + places.size, 0);
   return { next: without(await first(count + Math.min(placed + next.length, mostLetGo))), empty: false };

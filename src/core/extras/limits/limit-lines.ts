@@ -139,8 +139,8 @@ function notedLimit({ flow, lines }: ValuePorts, { name }: Line): Promise<NotedL
 const valuePage = (line: string): string => `value/${line}`;
 
 /**
- * Notes the limit that the input of a task gives its key, unless it is known, or that of a later input is. An operator's
- * limit stays in force.
+ * Notes the limit that the input of a task gives its key, unless it is known, or that of a later input is. The limit of
+ * an operator stays in force.
  * @throws PortUnavailable
  */
 export async function noteLimit(
@@ -157,12 +157,10 @@ export async function noteLimit(
 }
 
 /**
- * The places of a task's key by its input. Undefined: the type's limit is no function.
- * @throws PermanentError when it throws, or returns no number of places
+ * The places of a task's key by its input.
+ * @throws PermanentError when the type's function throws, or returns no number of places
  */
-export function placesFor({ concurrency }: LimitedType, input: unknown): number | undefined {
-  const limit = concurrency?.limit;
-  if (typeof limit !== "function") return undefined;
+export function placesFor(limit: (input: never) => number, input: unknown): number {
   let given: unknown;
   try {
     given = limit(input as never);

@@ -2,7 +2,6 @@ import type { Line } from "../../model/line.ts";
 import { numberOf } from "../../model/line-shards.ts";
 import type { WaitingEntry, WaitingTask } from "../../ports/flow.ts";
 import { bucketCount, type Sizes } from "./buckets.ts";
-import type { FlowBook } from "./flow-book.ts";
 import type { LinePorts } from "./line-ports.ts";
 import { withEnvelopes } from "./send-all.ts";
 
@@ -25,7 +24,7 @@ async function ownTasks(
 ): Promise<WaitingEntry[]> {
   if (bucketCount(sizes) > 1) return reserved(ports, line, first, most);
   const own: WaitingEntry[] = [];
-  for (const task of first) if (own.length < most && goingOf(ports.flow).add(task, ports.clock.now())) own.push(task);
+  for (const task of first) if (own.length < most && ports.flow.going.add(task, ports.clock.now())) own.push(task);
   return own;
 }
 
@@ -45,9 +44,9 @@ export async function reserved(
   for (const { task } of inOrder.sort((a, b) => a.at - b.at)) {
     if (own.length >= most) break;
     const now = clock.now();
-    if (!goingOf(flow).add(task, now)) continue;
+    if (!flow.going.add(task, now)) continue;
     if (await lines.reserve(line.name, task, now, now + reservedMs)) own.push(task);
-    else goingOf(flow).delete(task);
+    else flow.going.delete(task);
   }
   return own;
 }
@@ -64,7 +63,7 @@ export async function leaveToOthers(
 ): Promise<boolean> {
   let isPassedOver = false;
   for (const task of tasks) {
-    if (goingOf(flow).delete(task)) isPassedOver = true;
+    if (flow.going.delete(task)) isPassedOver = true;
     if (bucketCount(sizes) > 1) await lines.release(line.name, task);
   }
   return isPassedOver;
@@ -92,52 +91,3 @@ export async function ownMessages(
 
 /** From 0 to 1. */
 const chanceOf = (salt: string, { taskId }: WaitingEntry): number => numberOf(`${salt} ${taskId}`) / 2 ** 32;
-
-/** A call that lets a task go has done so within this time, in milliseconds, or has failed. */
-const goingMs = 1_000;
-
-interface Going {
-  untilMs: number;
-  /** True when another call would have let the task go, and has passed it over. */
-  isPassedOver: boolean;
-}
-
-/** The tasks that calls of one process let go at this moment, by the ids of their waits. */
-class GoingTasks {
-  readonly #going = new Map<string, Going>();
-
-  has({ id }: WaitingEntry, nowMs: number): boolean {
-    return (this.#going.get(id)?.untilMs ?? 0) > nowMs;
-  }
-
-  /** Keeps other calls of this process from letting a task go. Returns false when one has done so. */
-  add(task: WaitingEntry, nowMs: number): boolean {
-    const other = this.#going.get(task.id);
-    if (other !== undefined && other.untilMs > nowMs) {
-      other.isPassedOver = true;
-      return false;
-    }
-    for (const [id, { untilMs }] of this.#going) {
-      if (untilMs > nowMs) break;
-      this.#going.delete(id);
-    }
-    this.#going.set(task.id, { untilMs: nowMs + goingMs, isPassedOver: false });
-    return true;
-  }
-
-  /** The task was not let go. Returns true when another call of this process has passed it over meanwhile. */
-  delete({ id }: WaitingEntry): boolean {
-    const isPassedOver = this.#going.get(id)?.isPassedOver === true;
-    this.#going.delete(id);
-    return isPassedOver;
-  }
-}
-
-const goings = new WeakMap<FlowBook, GoingTasks>();
-
-/** The tasks that calls of a process let go at this moment. */
-export function goingOf(flow: FlowBook): GoingTasks {
-  const going = goings.get(flow) ?? new GoingTasks();
-  goings.set(flow, going);
-  return going;
-}
