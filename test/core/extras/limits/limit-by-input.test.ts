@@ -171,6 +171,6 @@ test("the compiler refuses a function of another input, and one without a key", 
   const keyless = { limit: ({ size }: Input) => size };
   // @ts-expect-error There is no key.
   expect(() => defineTask({ name: "a.b", input, concurrency: keyless, handler })).toThrow(
-    "concurrency.limit needs a key",
+    "concurrency.limit by input needs key",
   );
 });
