@@ -24,7 +24,7 @@ export function stateOf(item: Item = {}): LineState {
     ...(item.starts === undefined ? {} : { starts: item.starts as CountedStarts }),
     ...(id === undefined ? {} : { check: { id: String(id), atMs: Number(atMs), ...listed } }),
     ...(sharded === true && { sharded }),
-    ...(keyLimit !== undefined && { keyLimit: keyLimit as NotedLimit }),
-    ...(successor !== undefined && { successor: { id: String(successor), untilMs: Number(untilMs) } }),
+    ...((keyLimit as NotedLimit | undefined) && { keyLimit: keyLimit as NotedLimit }),
+    ...((successor as string | undefined) && { successor: { id: String(successor), untilMs: Number(untilMs) } }),
   };
 }

@@ -179,11 +179,11 @@ function strictFault({ key, limit, order, onDeadLetter, scope }: Partial<Concurr
 }
 
 const placesFault = ({ key, limit }: Partial<ConcurrencyOption> = {}): string | undefined =>
-  typeof limit === "function"
-    ? key === undefined
-      ? "concurrency.limit by input needs key"
-      : undefined
-    : outOf("concurrency.limit", limit, mostPlaces);
+  typeof limit !== "function"
+    ? outOf("concurrency.limit", limit, mostPlaces)
+    : key
+      ? undefined
+      : "concurrency.limit by input needs key";
 
 const outOf = (name: string, value: number | undefined, most: number): string | undefined =>
   value === undefined || (Number.isInteger(value) && value >= 1 && value <= most)
