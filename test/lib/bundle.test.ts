@@ -19,10 +19,10 @@ import { inService, resources, stage } from "./synthesis.ts";
 const budgets: Record<FunctionName, number> = {
   submit: 111,
   status: 77,
-  control: 305,
+  control: 306,
   worker: 349,
   redrive: 187,
-  fire: 306,
+  fire: 307,
   authorizer: 56,
   publish: 29,
   socket: 37,
