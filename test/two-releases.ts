@@ -32,7 +32,7 @@ const commit = args.includes("--before") ? String(args[args.indexOf("--before") 
 const folder = mkdtempSync(join(tmpdir(), "offload-two-releases-"));
 const releaseOf = (sources: string, name: string): Release =>
   args.includes("packed") ? fromPackage(sources, join(folder, name)) : fromSources(sources);
-const before = releaseOf(checkedOut(commit), "before");
+const before = releaseOf(checkedOut(commit, join(folder, "sources")), "before");
 const present = releaseOf(root, "present");
 const effectsFile = join(folder, "effects.jsonl");
 const environmentFile = join(folder, "environment.json");

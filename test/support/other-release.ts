@@ -1,7 +1,6 @@
 import { type ChildProcess, execFileSync, fork, spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
@@ -28,12 +27,11 @@ export function releaseBefore(): string {
   }
 }
 
-/** The sources of a commit, in a folder that is kept, with the packages of this checkout. */
-export function checkedOut(commit: string): string {
-  // Node strips no types below node_modules.
-  const folder = join(tmpdir(), "offload-releases", commit);
-  if (existsSync(join(folder, "package.json"))) return folder;
-  rmSync(folder, { recursive: true, force: true });
+/**
+ * The sources of a commit, with the packages of this checkout.
+ * @param folder A folder that does not exist yet. Not below `node_modules`, where Node strips no types.
+ */
+export function checkedOut(commit: string, folder: string): string {
   mkdirSync(folder, { recursive: true });
   const archive = execFileSync("git", ["archive", commit], { cwd: root, maxBuffer: 1024 ** 3, timeout: 300_000 });
   execFileSync("tar", ["-x", "-C", folder], { input: archive, timeout: 300_000 });
