@@ -95,7 +95,7 @@ describe.concurrent("steps and waits", () => {
     const once = { "idempotency-key": "once" };
     for (const body of ["a", "a"]) expectStatus(await signal(task_id, "message", body), 202);
     for (const _ of [1, 2]) expectStatus(await operator.post(`/tasks/${task_id}/signals/message`, "b", once), 202);
-    expectProblem(await operator.post(`/tasks/${task_id}/signals/message`, "c", once), 409, "conflict");
+    expectProblem(await operator.post(`/tasks/${task_id}/signals/message`, "c", once), 422, "idempotency_key_reused");
     await operator.waitFor(task_id, (task) => (task as Waiting).waiting_for != null);
     expectStatus(await signal(task_id, "message", "end"), 202);
     expect(await operator.ended(task_id)).toMatchObject({

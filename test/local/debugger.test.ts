@@ -72,14 +72,17 @@ afterAll(async () => {
 
 test("a debugger attaches to a tier's worker; time-out, lease and watchdog wait at a breakpoint in a task file", async () => {
   expect(server.output()).toContain(`critical ${port}, high ${port + 1}, normal ${port + 2}, low ${port + 3}`);
-  const targets = await vi.waitFor(
+  const address = await vi.waitFor(
     async () => {
       const response = await fetch(`http://127.0.0.1:${port + 2}/json`);
-      return (await response.json()) as { webSocketDebuggerUrl: string }[];
+      const [target] = (await response.json()) as { webSocketDebuggerUrl: string }[];
+      // A worker that has just started has an inspector, and nothing to look at yet.
+      if (target === undefined) throw new Error("no target yet");
+      return target.webSocketDebuggerUrl;
     },
     { timeout: 300_000, interval: 250 },
   );
-  const socket = new WebSocket(targets[0]?.webSocketDebuggerUrl ?? "");
+  const socket = new WebSocket(address);
   await new Promise((open) => socket.addEventListener("open", open, { once: true }));
   const paused = new Promise<{ params: { callFrames: { location: { lineNumber: number }; functionName: string }[] } }>(
     (stop) =>
