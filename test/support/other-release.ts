@@ -28,14 +28,16 @@ export function releaseBefore(): string {
 }
 
 /**
- * The sources of a commit, with the packages of this checkout.
+ * The sources of a commit, with its packages: those of this checkout where they are the same.
  * @param folder A folder that does not exist yet. Not below `node_modules`, where Node strips no types.
  */
 export function checkedOut(commit: string, folder: string): string {
   mkdirSync(folder, { recursive: true });
   const archive = execFileSync("git", ["archive", commit], { cwd: root, maxBuffer: 1024 ** 3, timeout: 300_000 });
   execFileSync("tar", ["-x", "-C", folder], { input: archive, timeout: 300_000 });
-  symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
+  const [lock, present] = [folder, root].map((one) => readFileSync(join(one, "package-lock.json"), "utf8"));
+  if (lock === present) symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
+  else call(folder, "npm", "ci", "--no-audit", "--no-fund");
   return folder;
 }
 
