@@ -1,7 +1,7 @@
 import { anchorOf } from "../src/cli/docs-pages.ts";
 
 /*
- * What the site changes in the pages' Markdown: the first use of each of our words in a page links to its row of the
+ * The site changes the pages' Markdown: the first use of each of our words in a page links to its row of the
  * glossary, and below the title stand the page as Markdown and a button that copies it. `docs/.vitepress/config.mjs`
  * gives it to VitePress, whose markdown-it it is for.
  */
@@ -88,7 +88,7 @@ function nameCells({ tokens }: State): void {
   }
 }
 
-/** Gives each row of the glossary an anchor: its first word. */
+/** Each row of the glossary gets an anchor: its first word. */
 function nameRows({ tokens }: State): void {
   for (const [index, { type }] of tokens.entries()) {
     const [cell, text] = tokens.slice(index + 1);

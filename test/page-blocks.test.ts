@@ -894,7 +894,7 @@ test.each(programCases)("the program of $page with $text does what it says", asy
   expect(ran.effects).toEqual(effects.map((effect) => expect.stringContaining(effect)));
 });
 
-/** Triggers of a block, each with two events that it takes, and one that it leaves. */
+/** Each trigger of a block takes two of these events, and leaves one. */
 const triggerCases = [
   {
     page: "docs/alerts.md",

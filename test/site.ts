@@ -54,7 +54,10 @@ async function fitted(browser: Browser, url: string, addresses: readonly string[
 /** The shadow at the edge of a block of code is a picture: axe judges no contrast before one. */
 const withoutShadows = '.vp-doc div[class*="language-"] > pre { background: none !important; }';
 
-/** What axe says of pages in both themes at both sizes; of one that is no example of its kind, in light on a desk and in dark on a phone. */
+/**
+ * Axe judges an example of each kind in both themes at both sizes, another page in light on a desk and in dark on a
+ * phone. Returns its objections.
+ */
 async function accessible(browser: Browser, url: string, addresses: readonly string[]): Promise<string[]> {
   const page = await newPage(browser, { reducedMotion: "reduce" });
   const faults: string[] = [];

@@ -16,11 +16,11 @@ import {
 
 /** Words of a kind's page. Links are those of a page in `docs/error-kinds`. */
 export interface KindTexts {
-  /** What to look at first, for the table of all kinds. */
+  /** The table of all kinds has it: a reader looks there first. */
   first: string;
-  /** How long the retries wait, or what ends them. */
+  /** The waits of the retries, or the end of them. */
   follows: string;
-  /** What happens, each with an example that is thrown, or the failure that Offload makes of it. */
+  /** The causes, each with an example that is thrown, or the failure that Offload makes of it. */
   causes: readonly (readonly [cause: string, thrown: Classified | Error | Response])[];
   cure: readonly string[];
   /** The handler's own code that makes the kind. Absent: no code can. */

@@ -104,7 +104,7 @@ function isRetried(kind: ErrorKind): string {
   return decideRetry({}, failure, () => 0).retry ? "yes" : "no";
 }
 
-/** What a line that throws needs to compile. */
+/** A line that throws compiles with these. */
 function beforeThrow(thrown: string): string {
   const [, name = ""] = /new (\w+)\(/.exec(thrown) ?? [];
   if (name === "Error") return "";

@@ -73,7 +73,7 @@ export function deadLinksIn(folder: string): { links: number; dead: string[] } {
 }
 
 /**
- * What the reader of a page cannot see: the page scrolls sideways, or a table, block of code or picture is cut. A part
+ * Lists the parts that a reader of a page cannot see: the page scrolls sideways, or a table, block of code or picture is cut. A part
  * that scrolls by itself may be wider than the page if it shows a scroll bar, or a shadow at its edge. Runs in the browser.
  */
 export function cutParts(): string[] {
