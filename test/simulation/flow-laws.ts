@@ -4,7 +4,7 @@ import type { TaskContext } from "../../src/core/task/context.ts";
 import { BreakerLaws, inputIn, keyIn } from "./breaker-laws.ts";
 import type { Invocation } from "./invocation.ts";
 import type { Lives, Watched } from "./lives.ts";
-import { RateLaws } from "./rate-laws.ts";
+import { againMs, RateLaws } from "./rate-laws.ts";
 
 /** Places of each key, by type. */
 const limits: Readonly<Record<string, { limit: number; keyed: boolean }>> = {
@@ -82,6 +82,7 @@ export class FlowLaws {
   /** Times of the last starts of a rate, by tenant and key. */
   readonly #starts = new Map<string, number[]>();
   readonly #isPrompt: () => boolean;
+  readonly #hasMessage: (line: string) => boolean;
   readonly breakers: BreakerLaws;
   readonly rates: RateLaws;
   /** Times at which workers began to go on with lines, by the tasks that they run. */
@@ -95,13 +96,17 @@ export class FlowLaws {
   /** Messages of successors that were sent. */
   successors = 0;
 
-  /** @param isPrompt True in a world in which nothing delays a task for long, and no worker has died. */
-  constructor(watched: Watched, lives: Lives, isPrompt: () => boolean) {
+  /**
+   * @param isPrompt True in a world in which nothing delays a task for long, and no worker has died.
+   * @param hasMessage True for a line with a check that a worker can receive now.
+   */
+  constructor(watched: Watched, lives: Lives, isPrompt: () => boolean, hasMessage: (line: string) => boolean) {
     this.#watched = watched;
+    this.#hasMessage = hasMessage;
     this.#isPrompt = isPrompt;
     this.#lives = lives;
     this.breakers = new BreakerLaws(watched, lives, isPrompt);
-    this.rates = new RateLaws(watched, lives, isPrompt);
+    this.rates = new RateLaws(watched, lives, isPrompt, hasMessage);
   }
 
   paused(target: PauseTarget): void {
@@ -263,7 +268,7 @@ export class FlowLaws {
     const ofType = line.startsWith("pause/t") && !line.startsWith("pause/type/") ? "" : type;
     const { time, table } = this.#watched;
     const since = time.now;
-    time.after(isPause ? pauseLookMs : lookMs, () => {
+    const judge = () => {
       const record = table.read({ tenant_id, task_id });
       // A task that is cancelled in its line has ended, and keeps the line's name.
       const isOpen = record?.status === "pending";
@@ -272,8 +277,11 @@ export class FlowLaws {
       if (!waits || !this.#isPrompt() || last > since) return;
       // After its resume no alarm counts it; its message may wait behind a long batch.
       if (isPause && !this.#paused.has(line)) return;
+      // The only worker of a tier may have a long batch.
+      if (this.#hasMessage(line)) return void time.after(againMs, judge);
       this.#lives.violated(`it waits in ${line}, and nothing has counted that`, task_id);
-    });
+    };
+    time.after(isPause ? pauseLookMs : lookMs, judge);
   }
 
   /**

@@ -139,6 +139,8 @@ describe("the promises under crashes, failures, repeats and delays", () => {
     ["the messages of a discarded task each request a sweep", 862967, "keys"],
     ["an attempt dies before a child's message, and the next one spawns others", 2323, undefined],
     ["a rescue ends a child, and the answer of its write is lost", 2027033, undefined],
+    ["the end of an attempt that its own stray error has ended cannot be stored", 424017904, undefined],
+    ["the check of a line waits for minutes for the only worker of its tier", 424020849, undefined],
     ["an attempt that timed out goes on while its submits are stored", 2040686, undefined],
     ["two messages of a webhook begin in one millisecond, and the one that failed dies", 2138737, undefined],
     ["a task that was put off for long leaves the line of a paused tier", 2150560, undefined],

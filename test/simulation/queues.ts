@@ -148,10 +148,10 @@ export class SimQueues {
     return { visible: 0, delayed: 0, inFlight };
   }
 
-  /** True when a worker can receive a message of the task now, or a few seconds later. */
-  isVisible(taskId: string): boolean {
+  /** True when a worker can receive a message of the task, or a check of the line, now, or a few seconds later. */
+  isVisible(name: string): boolean {
     const soon = this.#time.now + 5000;
-    return [...this.#messages.values()].some(({ body, visibleAt }) => visibleAt <= soon && body.includes(taskId));
+    return [...this.#messages.values()].some(({ body, visibleAt }) => visibleAt <= soon && body.includes(`"${name}"`));
   }
 
   /** True when a message of the task is in a tier, or has been there until redrive got it. */

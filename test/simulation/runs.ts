@@ -124,8 +124,7 @@ export class Runs {
 
   /** The first error that a handler's code has thrown while its attempt was open. */
   threw(run: Run, error: unknown): void {
-    if (this.#isOpen(run) && !this.#hasEndedIt(run.task))
-      run.thrown ??= String((error as { message?: unknown })?.message);
+    if (this.#isOpen(run)) run.thrown ??= String((error as { message?: unknown })?.message);
   }
 
   /** An attempt whose code threw in time has not timed out, and says what its own code threw. */
@@ -157,13 +156,14 @@ export class Runs {
   /** Takes one step of a run. The ambient context stays its own, and once its attempt is over it can do nothing any more. */
   async watch(run: Run, what: string, take: () => Promise<void>): Promise<void> {
     const { task, from } = run;
-    const over = this.#watched.time.now > run.untilMs && !from.process.stood;
+    const isPast = this.#watched.time.now > run.untilMs || this.#hasEndedIt(task);
+    const over = isPast && !from.process.stood;
     await take();
     const broken = (text: string) => this.#lives.violated(text, task.taskId);
     const ambient = this.#watched.core.ambient.currentTask();
     // An attempt that is ended with its process is over before its end is stored, and so is one whose end could not be stored.
     const mayBeOver = from.interrupted || from.answered || from.process.stood || run.cancelledNow;
-    const isOver = !this.#isOpen(run) || (task.signal.aborted && mayBeOver) || this.#hasEndedIt(task);
+    const isOver = !this.#isOpen(run) || (task.signal.aborted && mayBeOver);
     if (ambient !== task && (ambient !== undefined || !isOver)) broken("promise 6: not its own context");
     if (over && closedCalls.includes(what)) broken(`promise 2: its attempt in ${from.name} was over and could ${what}`);
   }
@@ -249,14 +249,17 @@ export class Runs {
     );
   }
 
-  /** True where Offload has ended the attempt, as where its own parts failed. Its end is stored later. */
+  /**
+   * True where Offload has ended the attempt, as where its own parts failed, or its code threw where nobody could catch it. Its end is stored
+   * later, or by another worker where the table is down for so long.
+   */
   #hasEndedIt({ signal }: TaskContext): boolean {
     return signal.aborted && !(signal.reason instanceof this.#watched.core.errors.AttemptCancelled);
   }
 
   /** Whether the attempt may still do something under its lease. */
-  #isOpen({ from, untilMs, ended }: Run): boolean {
-    return !ended && from.process.alive && this.#watched.time.now < untilMs;
+  #isOpen({ from, task, untilMs, ended }: Run): boolean {
+    return !ended && !this.#hasEndedIt(task) && from.process.alive && this.#watched.time.now < untilMs;
   }
 }
 

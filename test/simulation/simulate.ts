@@ -232,7 +232,7 @@ function newWorld(seed: number, core: Core, tell: boolean, given: GivenTheme | u
       (record) => isTold(record, events || hasReceivers, heard),
       hasReceivers,
       (also) => ["mixed", "steps", "keys", also].includes(theme) && weather.used === 0 && world.outages.count === 0,
-      (taskId) => world.queues.isVisible(taskId),
+      (name) => world.queues.isVisible(name),
       () => daily.orphaned(),
     ),
   };

@@ -47,7 +47,7 @@ export class Witness extends Lives {
   /**
    * @param mustTell True for a task whose end has a subscriber.
    * @param hasReceivers True: the tenants have receivers of webhooks.
-   * @param hasMessage True for a task with a message that a worker can receive now.
+   * @param hasMessage True for a task with a message, or a line with a check, that a worker can receive now.
    * @param onOrphan Called at the death of a process that has created a child.
    * @param isPrompt True in a world in which nothing delays a task for long, as long as no worker dies. Its theme is a usual one, or the given one.
    */
@@ -56,7 +56,7 @@ export class Witness extends Lives {
     mustTell: (record: TaskRecord) => boolean,
     hasReceivers: boolean,
     isPrompt: (also?: Theme) => boolean,
-    hasMessage: (taskId: string) => boolean,
+    hasMessage: (name: string) => boolean,
     onOrphan: () => void,
   ) {
     super(watched);
@@ -67,7 +67,8 @@ export class Witness extends Lives {
     this.lists = new ListLaws(watched, this);
     this.unique = new UniqueLaws(watched, this, isPrompt);
     this.runs = new Runs(watched, this, this.unique);
-    this.flow = new FlowLaws(watched, this, () => (isPrompt("flow") || isPrompt("behind")) && this.costs.deaths === 0);
+    const flows = () => (isPrompt("flow") || isPrompt("behind")) && this.costs.deaths === 0;
+    this.flow = new FlowLaws(watched, this, flows, hasMessage);
     this.turns = new TurnLaws(watched, this, () => isPrompt("flow") && this.costs.deaths === 0);
     this.resumes = new ResumeLaws(
       this,
