@@ -91,7 +91,7 @@ function changeOf(type: Type, { limit, rate, perSeconds, asDefined }: SetOptions
   const { concurrency, rate_limit: present } = type;
   if (asDefined) return { concurrency: null, rate: null };
   // A type that is defined with a rate only has one limit, which `--limit` names.
-  const isStarts = concurrency === null && present !== null && present.defined_limit !== null;
+  const isStarts = concurrency === null && present !== null && present.defined_per_seconds !== null;
   const starts = rate ?? (isStarts ? limit : undefined);
   const places = isStarts ? undefined : limit;
   if (places !== undefined && places > mostPlaces) throw new UsageError(`--limit: at most ${mostPlaces}`);
@@ -124,8 +124,9 @@ export const rateText = (rates: Rates): string =>
 
 function oneRateText(rate: Pick<Rates, "limit" | "per_seconds" | "defined_limit" | "defined_per_seconds">, of: string) {
   const { limit, per_seconds, defined_limit, defined_per_seconds } = rate;
-  const before = defined_limit === null ? "none" : `${defined_limit} in ${defined_per_seconds} s`;
-  return `${limit} in ${per_seconds} s${of}${defined_limit === undefined ? "" : ` (defined: ${before})`}`;
+  const before = defined_per_seconds === null ? "none" : `${defined_limit ?? "by input"} in ${defined_per_seconds} s`;
+  const defined = defined_per_seconds === undefined ? "" : ` (defined: ${before})`;
+  return `${limit ?? "by input"} in ${per_seconds} s${of}${defined}`;
 }
 
 function limitsText({ type, concurrency, rate_limit }: TypeLimits): string {

@@ -28,7 +28,8 @@ export interface Finding {
 /** The part of a task type that is data. Its schemas and functions are in the process that has loaded its code. */
 export type ReviewedType = Pick<TaskType, "name" | "priority" | "runsOn" | "timeoutSeconds" | "maxAttempts"> & {
   readonly breaker: { readonly failures: number; readonly coolDownSeconds: number; readonly keyed?: true } | undefined;
-  readonly rateLimit: { readonly limit: number; readonly perSeconds: number } | undefined;
+  /** A limit that is no number is a function of the input. */
+  readonly rateLimit: { readonly limit: unknown; readonly perSeconds: number } | undefined;
   /** Set when the type may spawn children. */
   readonly children: object | undefined;
 };

@@ -10,7 +10,7 @@ export const startRate: Check = {
   find: ({ types }) =>
     aboutEach(types, (type) => {
       const { limit = 0, perSeconds = 1 } = type.rateLimit ?? {};
-      if (limit / perSeconds <= startsPerSecond) return;
+      if (typeof limit !== "number" || limit / perSeconds <= startsPerSecond) return;
       return {
         severity: "medium",
         found: `Its rate lets each key start ${Math.round(limit / perSeconds)} tasks a second. Each free start writes one item, and DynamoDB takes at most 1,000 writes of an item in a second: more starts than about ${startsPerSecond} a second are delayed.`,

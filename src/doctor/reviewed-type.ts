@@ -1,4 +1,5 @@
 import type { TaskType } from "../core/task/task.ts";
+import type { RateLimitOption } from "../core/task/type-limits.ts";
 import type { CodeFindings, ReviewedType } from "./finding.ts";
 import { typeChecks } from "./type-checks.ts";
 
@@ -13,9 +14,12 @@ export const reviewedType = (type: TaskType): ReviewedType => ({
     ...{ failures: type.breaker.failures, coolDownSeconds: type.breaker.coolDownSeconds },
     ...(type.breaker.key && { keyed: true as const }),
   },
-  rateLimit: type.rateLimit && { limit: type.rateLimit.limit, perSeconds: type.rateLimit.perSeconds },
+  rateLimit: type.rateLimit && { limit: numberOf(type.rateLimit), perSeconds: type.rateLimit.perSeconds },
   children: type.children && {},
 });
+
+/** Null: it is a function of the input. */
+const numberOf = ({ limit }: RateLimitOption): number | null => (typeof limit === "function" ? null : limit);
 
 /** Runs the checks that need the types' schemas and functions. */
 export const findingsOfCode = (types: readonly TaskType[]): CodeFindings =>

@@ -23,13 +23,17 @@ const sharing = {
 
 const definedText = "Present when an operator set another one. Null: the definition has none.";
 
+const byInputText = `${definedText} With a key: it is a function of the input.`;
+
 const definedRate = {
-  defined_limit: count.nullable().optional().describe(`The limit of the definition. ${definedText}`),
+  defined_limit: count.nullable().optional().describe(`The limit of the definition. ${byInputText}`),
   defined_per_seconds: count.nullable().optional().describe(`The time of the definition. ${definedText}`),
 };
 
+const ofInput = "Null: the input of its newest task decides.";
+
 const longerRate = {
-  limit: count.describe("Starts of one key in any `per_seconds`, not spaced."),
+  limit: count.nullable().describe(`Starts of one key in any \`per_seconds\`, not spaced. ${ofInput}`),
   per_seconds: count.describe("The time in which these start."),
   ...definedRate,
 };
@@ -38,9 +42,7 @@ const limits = {
   concurrency: withName(
     "ConcurrencyLimit",
     z.object({
-      limit: count
-        .nullable()
-        .describe("Attempts of one key that run at the same time. Null: the input of its newest task decides."),
+      limit: count.nullable().describe(`Attempts of one key that run at the same time. ${ofInput}`),
       ...sharing,
       order: z
         .literal("strict")
@@ -52,10 +54,7 @@ const limits = {
         .describe(
           "`hold`: the tasks behind a dead letter of their key wait until it is replayed and over, or discarded.",
         ),
-      defined_limit: count
-        .nullable()
-        .optional()
-        .describe(`The limit of the definition. ${definedText} With a key: it is a function of the input.`),
+      defined_limit: count.nullable().optional().describe(`The limit of the definition. ${byInputText}`),
     }),
   )
     .nullable()
@@ -63,7 +62,7 @@ const limits = {
   rate_limit: withName(
     "RateLimit",
     z.object({
-      limit: count.describe("Starts of one key in `per_seconds`, evenly spaced."),
+      limit: count.nullable().describe(`Starts of one key in \`per_seconds\`, evenly spaced. ${ofInput}`),
       per_seconds: count.describe("The time in which these start."),
       ...sharing,
       ...definedRate,

@@ -320,6 +320,19 @@ test("flow show says that a limit is by input, also beside the number that an op
   expect(out).toMatch(/^a.two +5 per key \(defined: by input\) +-/m);
 });
 
+test("flow show says that a rate is by input, also beside the number that an operator set", async () => {
+  const rate = { keyed: true, scope: "tenant", limit: null, per_seconds: 60 };
+  const set = { ...rate, limit: 5, per_seconds: 10, defined_limit: null, defined_per_seconds: 60 };
+  const of = (name: string, rate_limit: object) => type(name, { rate_limit });
+  const day = { limit: null, per_seconds: 86_400 };
+  const types = [of("a.one", { ...rate, longer: [day] }), of("a.two", set)];
+  const json = { types, tenant_paused_since: null };
+  await using api = await StubApi.start(({ path }) => ({ json: path === "/queues" ? { queues } : json }));
+  const { out } = await offload(api.url, ["flow", "show"]);
+  expect(out).toMatch(/^a.one .*by input in 60 s per key and by input in 86400 s/m);
+  expect(out).toMatch(/^a.two .*5 in 10 s per key \(defined: by input in 60 s\)/m);
+});
+
 test("flow close --limit-key closes the breaker of one key; flow show names the keys whose breakers are open", async () => {
   const open_keys = [{ key: "acme/1", failures_in_a_row: 3, open_until: since, open_since: since }];
   const breaker = {

@@ -45,6 +45,16 @@ export function describePlaces(lines: () => Lines): void {
       expect((await lines().dropPlace(line, a, untilMs))?.keyLimit?.value).toBe(10_000);
     });
 
+    test("the limits of rates by input are noted by the seconds of their rate", async () => {
+      const line = newLine();
+      const value = { 1: 3, 86400: 2_000 };
+      expect(await lines().noteLimit(line, { value, atMs: untilMs })).toBe(true);
+      expect((await lines().state(line)).keyLimit).toEqual({ value, atMs: untilMs });
+      expect(await lines().noteLimit(line, { value: { 1: 5 }, atMs: untilMs - 1 })).toBe(false);
+      expect(await lines().noteLimit(line, { value: { 1: 5 }, atMs: untilMs + 1 })).toBe(true);
+      expect((await lines().state(line)).keyLimit?.value).toEqual({ 1: 5 });
+    });
+
     test("ten tasks get places together", async () => {
       const line = newLine();
       const ids = idsOf(10);

@@ -249,6 +249,23 @@ describe("PATCH /types/{type}/limits", () => {
     expect((await change("mail.send", { concurrency: null })).json.concurrency).toEqual(byInput);
   });
 
+  test("a rate that is a function of the input is null, also in a list, until an operator sets a number", async () => {
+    const key = (input: never) => String(input);
+    const day = { key, limit: () => 2_000, perSeconds: 86_400 };
+    const sized = typeOf(() => null, {
+      name: "mail.push",
+      rateLimit: { key, limit: () => 3, perSeconds: 1, longer: [day] },
+    });
+    const { change, type } = setUp([sized]);
+    const of = { keyed: true, scope: "tenant" };
+    const second = { limit: null, per_seconds: 1 };
+    const ofDay = { limit: null, per_seconds: 86_400 };
+    expect((await type("mail.push")).rate_limit).toEqual({ ...second, ...of, longer: [ofDay] });
+    const raised = await change("mail.push", { rate: { limit: 9_000, per_seconds: 86_400 } });
+    const nine = { limit: 9_000, per_seconds: 86_400, defined_limit: null, defined_per_seconds: 86_400 };
+    expect(raised.json.rate_limit).toEqual({ ...second, ...of, longer: [nine] });
+  });
+
   test("changes one limit or both, and null is the definition again", async () => {
     const { change, type } = setUp();
     expect(await type("mail.send")).toMatchObject({ concurrency, rate_limit });

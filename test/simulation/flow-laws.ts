@@ -4,6 +4,7 @@ import type { TaskContext } from "../../src/core/task/context.ts";
 import { BreakerLaws, inputIn, keyIn } from "./breaker-laws.ts";
 import type { Invocation } from "./invocation.ts";
 import type { Lives, Watched } from "./lives.ts";
+import { PacedLaws } from "./paced-laws.ts";
 import { againMs, RateLaws } from "./rate-laws.ts";
 
 /** Places of each key, by type. */
@@ -85,6 +86,7 @@ export class FlowLaws {
   readonly #hasMessage: (line: string) => boolean;
   readonly breakers: BreakerLaws;
   readonly rates: RateLaws;
+  readonly paced: PacedLaws;
   /** Times at which workers began to go on with lines, by the tasks that they run. */
   readonly #chains = new Map<string, number>();
   /** Hand-overs whose tasks were not claimed yet, by task. */
@@ -107,6 +109,7 @@ export class FlowLaws {
     this.#lives = lives;
     this.breakers = new BreakerLaws(watched, lives, isPrompt);
     this.rates = new RateLaws(watched, lives, isPrompt, hasMessage);
+    this.paced = new PacedLaws(watched, lives, isPrompt);
   }
 
   paused(target: PauseTarget): void {
@@ -127,6 +130,7 @@ export class FlowLaws {
       if (since !== undefined && now > since + slackMs) this.#lives.violated(`it starts under ${name}`, record.task_id);
     }
     this.#entered(record);
+    this.paced.entered(record);
     this.#placesLaw(record);
     this.breakers.claimed(record);
     const handed = this.#handedOver.get(record.task_id);
@@ -171,6 +175,7 @@ export class FlowLaws {
   started(type: string, from: Invocation, task: TaskContext, input: unknown): void {
     if (from.process.stood) return;
     this.rates.started(type, task.taskId, task.tenantId);
+    this.paced.started(type, task.taskId, task.tenantId);
     if (type !== "rated") return;
     const name = `${task.tenantId} ${(input as { key?: string } | undefined)?.key}`;
     const { now } = this.#watched.time;
@@ -264,6 +269,7 @@ export class FlowLaws {
     this.breakers.parked(line, task);
     this.rates.parked(line, task);
     if (line.startsWith("concurrency/")) this.#entered(task);
+    if (line.startsWith("rate/")) this.paced.entered(task);
     const isPause = line.startsWith("pause/");
     const ofType = line.startsWith("pause/t") && !line.startsWith("pause/type/") ? "" : type;
     const { time, table } = this.#watched;

@@ -167,6 +167,23 @@ export async function resizeKeys(world: World, seed: number): Promise<void> {
   }
 }
 
+/** Tasks of one key whose inputs say another rate from time to time, each once. In some worlds only. */
+export async function repaceKeys(world: World, seed: number): Promise<void> {
+  if (seed % 7 !== 5) return;
+  const dice = new Dice(seed);
+  const type = dice.pick(["paced", "pacedlist"] as const);
+  const sizes = [4, 1, 3, 2].slice(0, dice.int(2, 4));
+  for (const size of dice.chance(0.5) ? sizes : sizes.reverse()) {
+    world.witness.flow.paced.sized(type, olga.tenantId, "k1", size);
+    for (let n = dice.int(3, 7); n > 0; n--) {
+      const attempts = [...(dice.chance(0.2) ? failing(dice, 2) : []), way(dice)];
+      const input = { attempts, key: "k1", pad: `p${dice.int(1, 1_000_000_000)}`, size };
+      await callSubmit(world, identities[0], { type, input }, undefined);
+    }
+    await wait(world, dice.pick([3_000, 10_000, slackMs, slackMs]));
+  }
+}
+
 const failing = (dice: Dice, most: number): Step[][] =>
   Array.from({ length: dice.int(0, most) }, () => [...way(dice), { do: "fail", kind: "unavailable" }]);
 

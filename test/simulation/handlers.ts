@@ -15,6 +15,7 @@ import type { Invocation } from "./invocation.ts";
 import { handleFailure, takeJob } from "./job-handlers.ts";
 import { type JobPlan, jobChildType, jobType } from "./job-plans.ts";
 import { sweepFor } from "./letters.ts";
+import { pacedTypes } from "./paced-laws.ts";
 import { familyType, lostType, type Step } from "./plans.ts";
 import { listedRates, listedType } from "./rate-laws.ts";
 import type { Run } from "./runs.ts";
@@ -31,6 +32,11 @@ const input = z.object({
 });
 
 const key = ({ key = "none" }: z.output<typeof input>) => key;
+
+const sized =
+  ({ times }: { times: number }) =>
+  ({ size = 1 }: z.output<typeof input>) =>
+    times * size;
 
 /** Types whose time-outs and waits reach every branch of the core; `deaf` steps and endless ones need their time-outs. */
 const options = [
@@ -88,6 +94,21 @@ const options = [
     timeoutSeconds: 12,
     retry: { waitsSeconds: [1, 30] },
     concurrency: { key, limit: ({ size = 1 }: z.output<typeof input>) => size },
+  },
+  {
+    name: "paced",
+    timeoutSeconds: 8,
+    retry: { waitsSeconds: [1, 30] },
+    rateLimit: { key, limit: sized(pacedTypes.paced[0]), perSeconds: pacedTypes.paced[0].perSeconds },
+  },
+  {
+    name: "pacedlist",
+    timeoutSeconds: 8,
+    retry: { waitsSeconds: [1, 30] },
+    rateLimit: [
+      { key, limit: sized(pacedTypes.pacedlist[0]), perSeconds: pacedTypes.pacedlist[0].perSeconds },
+      { key, limit: sized(pacedTypes.pacedlist[1]), perSeconds: pacedTypes.pacedlist[1].perSeconds },
+    ],
   },
   {
     name: shopType,

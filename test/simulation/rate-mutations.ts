@@ -3,8 +3,42 @@ import type { Mutation } from "./mutation.ts";
 const file = "extras/limits/rate-list.ts";
 const test = "test/core/extras/limits/rate-lists.test.ts";
 
-/** Ways to break lists of rates. */
+const byInput = "test/core/extras/limits/rate-by-input.test.ts";
+
+/** Ways to break lists of rates, and rates by input. */
 export const rateMutations: readonly Mutation[] = [
+  {
+    name: "rates: a key has more starts than its newest input says",
+    file: "extras/limits/limit-lines.ts",
+    in: "definedRates",
+    find: "noted[perSeconds]",
+    replace: "8",
+    theme: "flow",
+  },
+  {
+    name: "rates: the rate of an input that is lower than the earlier one is not noted",
+    file: "extras/limits/limit-lines.ts",
+    in: "noteLimit",
+    find: "(isSame(known.value, value) &&",
+    replace: "(Object(known.value)[10] >= Object(value)[10] || (isSame(known.value, value)) &&",
+    theme: "flow",
+  },
+  {
+    name: "rates: the limit of the input is noted for the rate of the shortest time alone",
+    file: "extras/limits/limit-lines.ts",
+    in: "startsFor",
+    find: "starts.push([",
+    replace: "if (starts.length === 0) starts.push([",
+    test: byInput,
+  },
+  {
+    name: "rates: the input of a strict type has no rate",
+    file: "extras/limits/enter.ts",
+    in: "enterInTurn",
+    find: "await noteLimits(ports, message, lines).catch(ofLine);",
+    replace: "",
+    test: byInput,
+  },
   {
     name: "rates: a check gives as many starts as the spaced rate allows",
     file: "extras/limits/let-go.ts",

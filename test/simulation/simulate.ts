@@ -17,7 +17,7 @@ import { Entries } from "./entries.ts";
 import { EventSources } from "./event-source.ts";
 import type { Feature } from "./features.ts";
 import { fire } from "./fire.ts";
-import { breakKeys, limitKeys, listKeys, operate, resizeKeys } from "./flow-operators.ts";
+import { breakKeys, limitKeys, listKeys, operate, repaceKeys, resizeKeys } from "./flow-operators.ts";
 import { JobLaws } from "./job-laws.ts";
 import { runJobs } from "./jobs.ts";
 import { meetAtKeys } from "./key-clients.ts";
@@ -103,6 +103,7 @@ function beginAll(world: World, seed: number): void {
   if (theme === "flow") void breakKeys(world, seed);
   if (theme === "flow") void listKeys(world, seed);
   if (theme === "flow") void resizeKeys(world, seed);
+  if (theme === "flow") void repaceKeys(world, seed);
   planDisasters(world);
 }
 

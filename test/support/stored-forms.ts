@@ -195,6 +195,13 @@ const flow: StoredForm[] = [
     changes: { "a packed message": { change: { envelope: "H4sIAAA=" }, outcome: "waits" } },
   },
   {
+    name: "state of a line: rates by input",
+    sk: "state",
+    write: (place) => lines(place).noteLimit("rate/a.b/acme/k", { value: { 1: 3, 86400: 2_000 }, atMs }),
+    read: (place) => lines(place).state("rate/a.b/acme/k"),
+    changes: { "another form": { change: { key_limit_2: 3 }, outcome: "read" } },
+  },
+  {
     name: "state of a line: limit by input",
     sk: "state",
     write: (place) => lines(place).noteLimit(line, { value: 3, atMs }),

@@ -15,5 +15,8 @@ export function stateOf({ paused, breaker, stopped_tenants: stopped = [] }: Type
 /** The rates of a type, such as `3 in 1 s and 2,000 in 1 d`. */
 export const rateText = (rate: NonNullable<TypeView["rate_limit"]>): string =>
   [rate, ...(rate.longer ?? [])]
-    .map(({ limit, per_seconds: seconds }) => `${count(limit)} in ${duration(seconds * 1000)}`)
+    .map(
+      ({ limit, per_seconds: seconds }) =>
+        `${limit === null ? "as the input says" : count(limit)} in ${duration(seconds * 1000)}`,
+    )
     .join(" and ");

@@ -59,7 +59,8 @@ export interface LineState {
 
 /** A limit that the input of a task gave. */
 export interface NotedLimit {
-  value: number;
+  /** Places, or starts by the seconds of their rate. */
+  value: number | Readonly<Record<string, number>>;
   /** Epoch milliseconds at which the input was accepted. */
   atMs: number;
 }

@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import type { TaskType } from "./task.ts";
-import type { BreakerOption, ConcurrencyOption, TypeRate } from "./type-limits.ts";
+import type { BreakerOption, ConcurrencyOption, RateLimitOption, TypeRate } from "./type-limits.ts";
 
 /** A task type as data for submit, so that submit's bundle contains no handlers and no packages of tasks. */
 export interface CatalogEntry {
@@ -53,19 +53,21 @@ interface LimitView {
 
 /** A rate, as data. */
 interface RateView {
-  limit: number;
+  /** Null: it is a function of the input. */
+  limit: number | null;
   per_seconds: number;
 }
 
-const rateView = ({ limit, perSeconds }: TypeRate): RateView => ({ limit, per_seconds: perSeconds });
+/** Null: it is a function of the input. */
+const plain = (limit: (ConcurrencyOption | RateLimitOption)["limit"]): number | null =>
+  typeof limit === "function" ? null : limit;
+
+const rateView = ({ limit, perSeconds }: TypeRate): RateView => ({ limit: plain(limit), per_seconds: perSeconds });
 
 const limitView = ({ key, scope = "tenant" }: { key?: unknown; scope?: LimitView["scope"] }): LimitView => ({
   keyed: key !== undefined,
   scope,
 });
-
-/** Null: it is a function of the input. */
-const plain = (limit: ConcurrencyOption["limit"]): number | null => (typeof limit === "function" ? null : limit);
 
 const strictView = ({ order, onDeadLetter = "continue" }: ConcurrencyOption) =>
   order === undefined ? {} : { order, on_dead_letter: onDeadLetter };

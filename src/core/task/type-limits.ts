@@ -46,17 +46,30 @@ export interface StrictOption<Input = never> {
 /** A type's option `concurrency`. */
 export type ConcurrencyOption<Input = never> = PlacesOption<Input> | PlacesByInput<Input> | StrictOption<Input>;
 
-/** A type's option `rateLimit`. */
-export interface RateLimitOption<Input = never> extends Limit<Input> {
+/** Starts in a time. */
+interface StartsOption<Input> extends Limit<Input> {
   /** Starts in `perSeconds`, evenly spaced: 1 to 100,000. */
   limit: number;
   /** 1 to 86,400. */
   perSeconds: number;
 }
 
+/** Starts of a key in a time, as many as its inputs say. */
+interface StartsByInput<Input> extends Limit<Input> {
+  /** Tasks of one key share the limit. */
+  key: KeyOf<Input>;
+  /** A whole number from 1 to 100,000. That of the newest input counts for its key. */
+  limit: (input: Input) => number;
+  /** 1 to 86,400. */
+  perSeconds: number;
+}
+
+/** A type's option `rateLimit`. */
+export type RateLimitOption<Input = never> = StartsOption<Input> | StartsByInput<Input>;
+
 /** All rates of a list have a key, or none has. */
 type KeyedRate<Input> = RateLimitOption<Input> & { key: KeyOf<Input> };
-type KeylessRate = RateLimitOption<never> & { key?: undefined };
+type KeylessRate = StartsOption<never> & { key?: undefined };
 
 type UpToFour<Rate> =
   | readonly [Rate]
@@ -71,10 +84,10 @@ type UpToFour<Rate> =
 export type RateListOption<Input = never> = UpToFour<KeyedRate<Input>> | UpToFour<KeylessRate>;
 
 /** The rates of a type: the one of the shortest time, and the others of a list. */
-export interface TypeRate<Input = never> extends RateLimitOption<Input> {
+export type TypeRate<Input = never> = RateLimitOption<Input> & {
   /** In the order of their times. Absent: there are none. */
   longer?: readonly RateLimitOption<Input>[];
-}
+};
 
 /** A type's option `breaker`. */
 export interface BreakerOption<Input = never> {
@@ -133,10 +146,9 @@ export function limitsFault(type: {
 }): string | undefined {
   const { concurrency, rateLimit, breaker } = type;
   return (
-    limitFault("concurrency", concurrency) ??
+    limitFault("concurrency", concurrency, mostPlaces) ??
     limitFault("breaker", breaker) ??
     strictFault(concurrency) ??
-    placesFault(concurrency) ??
     (isList(rateLimit) ? ratesFault(rateLimit) : rateFault("rateLimit", rateLimit)) ??
     outOf("breaker.failures", breaker?.failures, 1_000) ??
     outOf("breaker.coolDownSeconds", breaker?.coolDownSeconds, 86_400) ??
@@ -146,8 +158,7 @@ export function limitsFault(type: {
 }
 
 const rateFault = (name: string, rate: RateLimitOption | undefined): string | undefined =>
-  limitFault(name, rate) ??
-  outOf(`${name}.limit`, rate?.limit, mostStarts) ??
+  limitFault(name, rate, mostStarts) ??
   outOf(`${name}.perSeconds`, rate?.perSeconds, longestPerSeconds) ??
   missing(name, rate, ["limit", "perSeconds"]);
 
@@ -164,11 +175,15 @@ function ratesFault(rates: readonly RateLimitOption[]): string | undefined {
     : undefined;
 }
 
-function limitFault(name: string, limit: Limit<never> | undefined): string | undefined {
-  const { key, scope } = limit ?? {};
+function limitFault(
+  name: string,
+  { key, limit, scope = "tenant" }: Partial<RateLimitOption> = {},
+  most = 0,
+): string | undefined {
   if (key !== undefined && typeof key !== "function") return `${name}.key must be a function of the input`;
-  if (scope === undefined || scope === "tenant" || scope === "deployment") return undefined;
-  return `${name}.scope must be tenant or deployment, got ${scope}`;
+  if (scope !== "tenant" && scope !== "deployment") return `${name}.scope must be tenant or deployment, got ${scope}`;
+  if (typeof limit !== "function") return outOf(`${name}.limit`, limit, most);
+  return key ? undefined : `${name}.limit by input needs key`;
 }
 
 /** Types of JavaScript projects have no compiler that refuses these. */
@@ -177,13 +192,6 @@ function strictFault({ key, limit, order, onDeadLetter, scope }: Partial<Concurr
   const fits = key !== undefined && limit === 1 && (scope ?? "tenant") === "tenant";
   return fits ? undefined : 'concurrency.order "strict" needs key, limit: 1 and the scope tenant';
 }
-
-const placesFault = ({ key, limit }: Partial<ConcurrencyOption> = {}): string | undefined =>
-  typeof limit !== "function"
-    ? outOf("concurrency.limit", limit, mostPlaces)
-    : key
-      ? undefined
-      : "concurrency.limit by input needs key";
 
 const outOf = (name: string, value: number | undefined, most: number): string | undefined =>
   value === undefined || (Number.isInteger(value) && value >= 1 && value <= most)

@@ -65,10 +65,10 @@ const eachOf =
 
 const retry: ChecksOf<RetryPolicy> = { ...backoff, kinds: object("retry.kinds", kinds) };
 
-const limit = { key: syncFunction, limit: anything, scope: anything };
+const numberOrFunction: Check = (value) => (typeof value === "function" ? syncFunction(value) : undefined);
+const limit = { key: syncFunction, limit: numberOrFunction, scope: anything };
 const concurrency: ChecksOf<ConcurrencyOption> = {
   ...limit,
-  limit: (value) => (typeof value === "function" ? syncFunction(value) : undefined),
   order: oneOf(["strict"]),
   onDeadLetter: oneOf(["continue", "hold"]),
 };

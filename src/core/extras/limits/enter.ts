@@ -33,6 +33,7 @@ import {
   paceOf,
   placesFor,
   placesOf,
+  startsFor,
   stopOf,
 } from "./limit-lines.ts";
 import { aheadMs, type FlowPorts } from "./line-ports.ts";
@@ -90,7 +91,7 @@ export async function enter(ports: FlowPorts, message: TaskMessage): Promise<Adm
   if (limits.concurrency === undefined && limits.rateLimit === undefined) return admitted;
   const lines = await limitLines(ports, message, type, limits);
   if ("fault" in lines) return { as: "admitted", fault: lines.fault };
-  if (lines.places !== undefined) await notePlaces(ports, message, type, lines).catch(ofLine);
+  await noteLimits(ports, message, lines).catch(ofLine);
   const slot = lines.rate === undefined ? {} : await takeStart(ports, message, lines.rate, type).catch(ofLine);
   if (slot === "stopped") {
     const stopped = await stoppedBy(ports, message, lines.rate as Line);
@@ -104,14 +105,14 @@ export async function enter(ports: FlowPorts, message: TaskMessage): Promise<Adm
     : { as: "stopped", line: lines.concurrency, ...slot };
 }
 
-async function notePlaces(
+async function noteLimits(
   ports: FlowPorts,
   { envelope }: TaskMessage,
-  type: TaskType,
-  { concurrency: line, places: value }: LimitLines,
+  { concurrency, places, rate, starts }: LimitLines,
 ): Promise<void> {
-  if (line === undefined || value === undefined) return;
-  await noteLimit(ports, type, line, { value, atMs: Date.parse(envelope.enqueued_at) || 0 });
+  const atMs = Date.parse(envelope.enqueued_at) || 0;
+  if (concurrency !== undefined && places !== undefined) await noteLimit(ports, concurrency, { value: places, atMs });
+  if (rate !== undefined && starts !== undefined) await noteLimit(ports, rate, { value: starts, atMs });
 }
 
 /**
@@ -127,6 +128,7 @@ async function enterInTurn(
   const lines = await limitLines(ports, message, type, await limitsInForce(ports.flow, type));
   if ("fault" in lines)
     return stop === undefined ? { as: "admitted", fault: lines.fault } : stoppedBy(ports, message, stop);
+  await noteLimits(ports, message, lines).catch(ofLine);
   const { concurrency, rate } = lines;
   const place = concurrency && (await takeTurn(ports, message, concurrency, type).catch(ofLine));
   if (place === undefined) return { as: "stopped", line: concurrency as Line };
@@ -180,7 +182,7 @@ async function mayKeep(
   type: TaskType,
   { line: rate, place }: Stopped,
 ): Promise<boolean> {
-  const pace = await paceOf(flow, type, rate);
+  const pace = await paceOf({ flow, lines }, type, rate);
   if (place === undefined || pace === undefined) return false;
   const limit = (await placesOf({ flow, lines }, type, place.line)) ?? 1;
   const [asked] = bucketsFor(place.line, envelope.task_id, { limit, size });
@@ -211,6 +213,8 @@ interface LimitLines {
   /** The places of the key, of a type whose limit is a function of the input. */
   places?: number | undefined;
   rate?: Line | undefined;
+  /** The starts of the key by the seconds of their rate, of a type with a rate that is a function of the input. */
+  starts?: Record<string, number> | undefined;
 }
 
 /** The lines of a type's limits for one task. An input that does not fit has none: the attempt says so. */
@@ -227,8 +231,9 @@ async function limitLines(
     const of = { tenantId: envelope.tenant_id, input };
     return {
       concurrency: concurrency && lineFor("concurrency", type, concurrency, of),
-      ...(typeof type.concurrency?.limit === "function" && { places: placesFor(type.concurrency.limit, input) }),
+      places: concurrency && placesFor(type, input),
       rate: rateLimit && (rateLimit.longer ? lineOfList : lineFor)("rate", type, rateLimit, of),
+      starts: rateLimit && startsFor(type, input),
     };
   } catch (error) {
     if (error instanceof PortUnavailable) throw error;

@@ -113,9 +113,10 @@ export class FlowBook {
     return { settings: this.latest, whole };
   }
 
-  /** Forgets a page: the next look reads it. */
-  drop(name: string): void {
-    this.#pages.delete(name);
+  /** Reads a page again with the next look. */
+  expire(name: string): void {
+    const page = this.#pages.get(name);
+    if (page !== undefined) page.untilMs = 0;
   }
 
   /** Reads a page again when it is too old. The earlier content stays in use while the table does not answer. */

@@ -38,7 +38,7 @@ export async function letGo(ports: LinePorts, line: Line, known: Known): Promise
     // The type was removed, or no longer has the limit.
     return limit === undefined ? letAllGo(ports, line, known) : letGoByPlaces(ports, line, limit, known);
   }
-  const pace = await paceOf(ports.flow, type, line);
+  const pace = await paceOf(ports, type, line);
   return pace === undefined ? letAllGo(ports, line, known) : letGoByRate(ports, line, pace, known);
 }
 

@@ -17,7 +17,15 @@ import {
   type NotedLimit,
   type TypeLimits,
 } from "../../ports/flow.ts";
-import { type Limit, type LimitedType, mostPlaces, strictOf, type TypeRate } from "../../task/type-limits.ts";
+import {
+  type Limit,
+  type LimitedType,
+  mostPlaces,
+  mostStarts,
+  type RateLimitOption,
+  strictOf,
+  type TypeRate,
+} from "../../task/type-limits.ts";
 import type { FlowBook } from "./flow-book.ts";
 import { type CountedRate, RateList } from "./rate-list.ts";
 
@@ -128,10 +136,10 @@ export async function placesOf(
   if (set !== undefined) return set;
   if (typeof limit !== "function") return limit;
   // Each task notes its value before it looks for a place.
-  return (await notedLimit(ports, line))?.value ?? 1;
+  return Number((await notedLimit(ports, line))?.value ?? 1);
 }
 
-/** The limit that the newest input of a line's key gave, as this process knows it. */
+/** The limits that the newest input of a line's key gave, as this process knows them. */
 function notedLimit({ flow, lines }: ValuePorts, { name }: Line): Promise<NotedLimit | undefined> {
   return flow.page(valuePage(name), async () => (await lines.state(name)).keyLimit);
 }
@@ -139,39 +147,73 @@ function notedLimit({ flow, lines }: ValuePorts, { name }: Line): Promise<NotedL
 const valuePage = (line: string): string => `value/${line}`;
 
 /**
- * Notes the limit that the input of a task gives its key, unless it is known, or that of a later input is. The limit of
- * an operator stays in force.
+ * The limits of an input that are those of the newest one are noted again when that was accepted so much earlier, in
+ * milliseconds: an input with others, accepted in between, may come later.
+ */
+const noteAgainMs = 60_000;
+
+/**
+ * Notes the limits that the input of a task gives its key, unless they are known, or those of a later input are. The
+ * limit of an operator stays in force.
  * @throws PortUnavailable
  */
 export async function noteLimit(
   ports: ValuePorts & { lines: Pick<Lines, "noteLimit"> },
-  type: LimitedType,
   line: Line,
-  limit: NotedLimit,
+  { value, atMs }: NotedLimit,
 ): Promise<void> {
-  if ((await limitsOf(ports.flow, type.name, line))?.concurrency !== undefined) return;
   const known = await notedLimit(ports, line);
-  if (known !== undefined && (known.value === limit.value || known.atMs > limit.atMs)) return;
-  await ports.lines.noteLimit(line.name, limit);
-  ports.flow.drop(valuePage(line.name));
+  if (known !== undefined && (known.atMs > atMs || (isSame(known.value, value) && atMs < known.atMs + noteAgainMs)))
+    return;
+  await ports.lines.noteLimit(line.name, { value, atMs });
+  ports.flow.expire(valuePage(line.name));
 }
 
+/** Names that are numbers are in order in every object. */
+const isSame = (one: NotedLimit["value"], other: NotedLimit["value"]): boolean =>
+  JSON.stringify(one) === JSON.stringify(other);
+
+/** The places of a task's key by its input. Undefined: they are no function of it. @throws as `limitFor` */
+export const placesFor = ({ concurrency }: LimitedType, input: unknown): number | undefined =>
+  typeof concurrency?.limit === "function"
+    ? limitFor({ option: "concurrency", limit: concurrency.limit, most: mostPlaces }, input)
+    : undefined;
+
 /**
- * The places of a task's key by its input.
- * @throws PermanentError when the type's function throws, or returns no number of places
+ * The starts of a task's key by its input, by the seconds of their rate: of each rate whose limit is a function of it.
+ * Undefined: none is.
+ * @throws as `limitFor`
  */
-export function placesFor(limit: (input: never) => number, input: unknown): number {
+export function startsFor({ rateLimit }: LimitedType, input: unknown): Record<string, number> | undefined {
+  const starts: [number, number][] = [];
+  for (const { limit, perSeconds } of allRates(rateLimit))
+    if (typeof limit === "function")
+      starts.push([perSeconds, limitFor({ option: "rateLimit", limit, most: mostStarts }, input)]);
+  return starts.length === 0 ? undefined : Object.fromEntries(starts);
+}
+
+const allRates = (rate: TypeRate | undefined): RateLimitOption[] =>
+  rate === undefined ? [] : [rate, ...(rate.longer ?? [])];
+
+interface LimitByInput {
+  option: "concurrency" | "rateLimit";
+  limit: (input: never) => number;
+  most: number;
+}
+
+/** @throws PermanentError when the type's function throws, or returns no limit */
+function limitFor({ option, limit, most }: LimitByInput, input: unknown): number {
   let given: unknown;
   try {
     given = limit(input as never);
   } catch (cause) {
     const text = cause instanceof Error ? cause.message : String(cause);
-    throw new PermanentError(`the limit of concurrency: ${text}`, { cause });
+    throw new PermanentError(`the limit of ${option}: ${text}`, { cause });
   }
-  if (typeof given === "number" && Number.isInteger(given) && given >= 1 && given <= mostPlaces) return given;
+  if (typeof given === "number" && Number.isInteger(given) && given >= 1 && given <= most) return given;
   quiet(given);
   throw new PermanentError(
-    `the limit of concurrency: it returned ${inShort(given)}, and no whole number from 1 to ${mostPlaces}`,
+    `the limit of ${option}: it returned ${inShort(given)}, and no whole number from 1 to ${most}`,
   );
 }
 
@@ -197,12 +239,10 @@ export interface Pace {
 }
 
 /** The pace of a line. Undefined: its type is unknown, or has no rate. */
-export async function paceOf(flow: FlowBook, type: LimitedType | undefined, line: Line): Promise<Pace | undefined> {
+export async function paceOf(ports: ValuePorts, type: LimitedType | undefined, line: Line): Promise<Pace | undefined> {
   if (type === undefined) return undefined;
-  const set = (await limitsOf(flow, type.name, line))?.rate;
-  const one = set === undefined ? type.rateLimit : { limit: set.limit, perSeconds: set.per_seconds };
-  const rates: (Rate | undefined)[] = type.rateLimit?.longer && one ? ratesOf(type.rateLimit, one) : [one];
-  const [rate, ...others] = rates as [Rate | undefined, ...Rate[]];
+  const set = (await limitsOf(ports.flow, type.name, line))?.rate;
+  const [rate, ...others] = withSet(await definedRates(ports, type, line), set);
   if (rate === undefined) return undefined;
   const windowMs = rate.perSeconds * 1000;
   const lateMs = Math.min(windowMs * latePart, longestLateMs);
@@ -212,7 +252,20 @@ export async function paceOf(flow: FlowBook, type: LimitedType | undefined, line
   return { intervalMs, lateMs, list: new RateList(others.map(countedRate), { ...rate, intervalMs }) };
 }
 
-type Rate = Pick<TypeRate, "limit" | "perSeconds">;
+interface Rate {
+  limit: number;
+  perSeconds: number;
+}
+
+/** The rates of a type for the key of a line. */
+async function definedRates(ports: ValuePorts, { rateLimit }: LimitedType, line: Line): Promise<Rate[]> {
+  const rates = allRates(rateLimit);
+  const isByInput = rates.some(({ limit }) => typeof limit === "function");
+  const noted = Object(isByInput && (await notedLimit(ports, line))?.value) as Record<string, number>;
+  // Each task notes its value before it looks for a start.
+  const numberOf = ({ limit, perSeconds }: RateLimitOption) => (typeof limit === "number" ? limit : noted[perSeconds]);
+  return rates.map((rate) => ({ limit: numberOf(rate) ?? 1, perSeconds: rate.perSeconds }));
+}
 
 function countedRate({ limit, perSeconds }: Rate): CountedRate {
   const windowMs = perSeconds * 1000;
@@ -220,13 +273,13 @@ function countedRate({ limit, perSeconds }: Rate): CountedRate {
 }
 
 /**
- * The rates of a list, that of the shortest time first. The rate that an operator set replaces that of its time, or
- * else that of the shortest time.
+ * Rates, that of the shortest time first. The rate that an operator set replaces that of its time, or else that of the
+ * shortest time.
  */
-function ratesOf({ longer = [], ...shortest }: TypeRate, one: Rate): Rate[] {
-  const rates: Rate[] = [shortest, ...longer];
-  const same = rates.findIndex(({ perSeconds }) => perSeconds === one.perSeconds);
-  rates[Math.max(0, same)] = one;
+function withSet(rates: Rate[], set: TypeLimits["rate"]): Rate[] {
+  if (set === undefined) return rates;
+  const same = rates.findIndex(({ perSeconds }) => perSeconds === set.per_seconds);
+  rates[Math.max(0, same)] = { limit: set.limit, perSeconds: set.per_seconds };
   return rates.sort((a, b) => a.perSeconds - b.perSeconds);
 }
 

@@ -47,7 +47,7 @@ export async function isSharded(ports: ShardPorts, line: Line) {
   if (flow.lines.isSharded(line.name)) return true;
   if (line.kind === "concurrency") return ((await placesOf(ports, type, line)) ?? 0) > most;
   if (line.kind !== "rate") return false;
-  const pace = await paceOf(flow, type, line);
+  const pace = await paceOf(ports, type, line);
   return pace !== undefined && pace.intervalMs * most < 1000;
 }
 

@@ -29,8 +29,8 @@ export async function takeStart(
   line: Line,
   type: TaskType,
 ): Promise<{ slotMs?: number } | "stopped"> {
-  const { clock, flow } = ports;
-  const pace = await paceOf(flow, type, line);
+  const { clock } = ports;
+  const pace = await paceOf(ports, type, line);
   if (pace === undefined) return {};
   const given = grant?.slotMs;
   const now = clock.now();
@@ -53,8 +53,8 @@ export async function untilStart(
   line: Line,
   slotMs: number,
 ): Promise<boolean> {
-  const { clock, flow } = ports;
-  const pace = await paceOf(flow, type, line);
+  const { clock } = ports;
+  const pace = await paceOf(ports, type, line);
   const isLate = pace !== undefined && clock.now() - slotMs > pace.lateMs;
   const startMs = isLate ? await nextStart(ports, line, pace, aheadMs) : slotMs;
   if (startMs === undefined) return false;

@@ -57,9 +57,10 @@ export interface LimitsView {
 
 /** A rate. */
 interface RateView {
-  limit: number;
+  /** Null: the input of the newest task of a key decides. */
+  limit: number | null;
   per_seconds: number;
-  /** As `defined_per_seconds`. */
+  /** As `defined_per_seconds`; null also for a function of the input. */
   defined_limit?: number | null | undefined;
   /** The rate of the definition. Null: it has none. Absent: no operator set another one. */
   defined_per_seconds?: number | null | undefined;
@@ -126,7 +127,7 @@ export interface PausedView {
 
 type DefinedPlaces = Pick<SharingView, "keyed" | "scope"> & { limit: number | null };
 type DefinedRate = Pick<SharingView, "keyed" | "scope"> & {
-  limit: number;
+  limit: number | null;
   per_seconds: number;
   longer?: readonly RateView[];
 };

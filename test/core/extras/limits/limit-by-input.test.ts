@@ -90,6 +90,21 @@ test("an input that was accepted before the one that counts changes nothing, whe
   expect(running("north")).toBe(2);
 });
 
+test("a value that comes again is noted once a minute: an input from between, which comes late, changes nothing", async () => {
+  const { accept, submit, pool, lines } = setUp({ runsMs: 10 });
+  const noted = vi.spyOn(lines, "noteLimit");
+  await submit("north", 3);
+  await pool.pass(3_000);
+  await accept({ input: { shop: "north", size: 5 }, delay_seconds: 120 });
+  for (let n = 0; n < 20; n++) {
+    await submit("north", 3);
+    await pool.pass(5_000);
+  }
+  expect(noted).toHaveBeenCalledTimes(2);
+  await pool.pass(60_000);
+  expect((await lines.state(line)).keyLimit?.value).toBe(3);
+});
+
 test("a start of an unchanged key writes nothing more than one of a limit that is a number", async () => {
   const writes = async (limit: (input: Input) => number) => {
     const { submit, pool, lines } = setUp({ limit, runsMs: 10 });
