@@ -2,6 +2,7 @@ import { type PauseTarget, pauseName, pausesOf } from "../../src/core/model/line
 import type { TaskRecord } from "../../src/core/model/record.ts";
 import type { TaskContext } from "../../src/core/task/context.ts";
 import { BreakerLaws, inputIn, keyIn } from "./breaker-laws.ts";
+import { HandOverLaws } from "./hand-over-laws.ts";
 import type { Invocation } from "./invocation.ts";
 import type { Lives, Watched } from "./lives.ts";
 import { PacedLaws } from "./paced-laws.ts";
@@ -35,12 +36,6 @@ const lookNames: ReadonlySet<string> = new Set(["breaker_open", "pause_age_ms", 
 /** A line is looked at within this time, in milliseconds: five minutes, and a minute for the message. */
 const lookMs = 360_000;
 const pauseLookMs = 960_000;
-
-/** A worker goes on with a line for a minute; the time in which its chain surely is not over, in milliseconds. */
-const chainMs = 45_000;
-
-/** A task that a worker takes from its line is claimed in this time, in milliseconds, however far its tier is behind. */
-const paceMs = 20_000;
 
 /** Starts of the type `rated` in this time, in milliseconds, for each key. Two workers' clocks may differ by 800 ms, and a claim takes some time. */
 const rate = { limit: 2, windowMs: 10_000 - 2_000 };
@@ -87,10 +82,7 @@ export class FlowLaws {
   readonly breakers: BreakerLaws;
   readonly rates: RateLaws;
   readonly paced: PacedLaws;
-  /** Times at which workers began to go on with lines, by the tasks that they run. */
-  readonly #chains = new Map<string, number>();
-  /** Hand-overs whose tasks were not claimed yet, by task. */
-  readonly #handedOver = new Map<string, { chainMs: number; atMs: number }>();
+  readonly handOvers: HandOverLaws;
   /** Checks of lines that were sent. */
   checks = 0;
   /** Tasks that were put into lines. */
@@ -110,6 +102,7 @@ export class FlowLaws {
     this.breakers = new BreakerLaws(watched, lives, isPrompt);
     this.rates = new RateLaws(watched, lives, isPrompt, hasMessage);
     this.paced = new PacedLaws(watched, lives, isPrompt);
+    this.handOvers = new HandOverLaws(watched, lives, isPrompt);
   }
 
   paused(target: PauseTarget): void {
@@ -133,42 +126,7 @@ export class FlowLaws {
     this.paced.entered(record);
     this.#placesLaw(record);
     this.breakers.claimed(record);
-    const handed = this.#handedOver.get(record.task_id);
-    this.#handedOver.delete(record.task_id);
-    const isTaken = handed !== undefined && now <= handed.atMs + paceMs;
-    this.#chains.set(record.task_id, isTaken ? handed.chainMs : now);
-  }
-
-  /** The next task of a line starts when one ends, and not when its tier gets to a message. */
-  handedOver(line: string, from: string, to: string): void {
-    const { time } = this.#watched;
-    const atMs = time.now;
-    const since = this.#chains.get(from);
-    // Not in a chain: a task whose message has just come takes the place of another task, which is on its way.
-    if (since === undefined) return;
-    this.#handedOver.set(to, { chainMs: since, atMs });
-    if (atMs > since + chainMs) return;
-    time.after(paceMs, () => {
-      // A worker that has read the line before may hand over to a task that has just ended. A task that meets a pause gives
-      // its place back, and waits in the pause's line.
-      const record = this.#waiting(to);
-      const mayStart = record !== undefined && (record.line === undefined || record.line === line);
-      const waits = mayStart && this.#handedOver.get(to)?.atMs === atMs;
-      if (waits && this.#isPrompt()) this.#lives.violated(`it got a place in ${line}, and does not start`, to);
-    });
-  }
-
-  /** The record of a task that is pending. Undefined: it runs, or has ended. */
-  #waiting(task: string): TaskRecord | undefined {
-    const { tenantId = "" } = this.#lives.life(task) ?? {};
-    const record = this.#watched.table.read({ tenant_id: tenantId, task_id: task });
-    return record?.status === "pending" ? record : undefined;
-  }
-
-  /** The task that had the place for a moment waits on, and the successor hands the place over. */
-  givenToSuccessor(from: string, id: string): void {
-    this.#chains.set(id, this.#watched.time.now);
-    this.#chains.delete(from);
+    this.handOvers.claimed(record.task_id);
   }
 
   /** No window of a rate has more starts than its limit, whoever lets tasks go. */
@@ -268,6 +226,7 @@ export class FlowLaws {
     const { tenant_id, task_id, type } = task;
     this.breakers.parked(line, task);
     this.rates.parked(line, task);
+    this.handOvers.parked(line, task_id);
     if (line.startsWith("concurrency/")) this.#entered(task);
     if (line.startsWith("rate/")) this.paced.entered(task);
     const isPause = line.startsWith("pause/");
@@ -313,7 +272,7 @@ export class FlowLaws {
       (this.#refused.get(`${line} ${task}`) ?? 0) >= atMs - goingMs || (this.#left.get(`${line} ${task}`) ?? 0) >= atMs;
     time.after(goingMs, () => {
       // The entry of a task that has ended stays while the table refuses its removal.
-      const without = passed.filter((task) => this.#waiting(task) !== undefined && !wasChosen(task));
+      const without = passed.filter((task) => this.#lives.pending(task) !== undefined && !wasChosen(task));
       if (without.length >= atOnce) this.#lives.violated(`it was passed over in ${line}`, without[0]);
     });
   }

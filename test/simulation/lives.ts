@@ -1,3 +1,4 @@
+import type { TaskRecord } from "../../src/core/model/record.ts";
 import type { Core } from "./core.ts";
 import { Costs } from "./costs.ts";
 import type { Dice } from "./dice.ts";
@@ -95,5 +96,12 @@ export class Lives {
 
   life(taskId: string): Life | undefined {
     return this.lives.get(taskId);
+  }
+
+  /** The record of a task that is pending. Undefined: it runs, or has ended. */
+  pending(taskId: string): TaskRecord | undefined {
+    const { tenantId = "" } = this.life(taskId) ?? {};
+    const record = this.watched.table.read({ tenant_id: tenantId, task_id: taskId });
+    return record?.status === "pending" ? record : undefined;
   }
 }

@@ -164,7 +164,7 @@ export class SeenLines extends MemoryLines {
     if (state !== undefined) {
       see([to.task]);
       this.#turns.took(lineOf(bucket), to.task);
-      this.#laws().handedOver(lineOf(bucket), from.task, to.task);
+      this.#laws().handOvers.handedOver(lineOf(bucket), from.task, to.task);
     } else this.#laws().refused(lineOf(bucket), to.task);
     this.#laws().waits(lineOf(bucket), from.task);
     return state;
@@ -173,7 +173,7 @@ export class SeenLines extends MemoryLines {
   override async givePlace(bucket: string, from: HeldPlace, to: Successor): Promise<boolean> {
     const given = await super.givePlace(bucket, from, to);
     if (given) this.#laws().waits(lineOf(bucket), from.task);
-    if (given) this.#laws().givenToSuccessor(from.task, to.id);
+    if (given) this.#laws().handOvers.givenToSuccessor(from.task, to.id);
     return given;
   }
 
