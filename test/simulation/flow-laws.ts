@@ -169,6 +169,12 @@ export class FlowLaws {
     }
   }
 
+  /** The most places that the line of a key may have now, by what any worker may know. */
+  mostPlacesOf(line: string): number {
+    const [, type = "", tenantId, key] = line.split("/");
+    return this.#mostPlaces(`${type} ${tenantId} ${key}`, limits[type]?.limit ?? 1);
+  }
+
   /** The most places that a key may have now, by what any worker may know. */
   #mostPlaces(name: string, defined: number): number {
     const { now } = this.#watched.time;

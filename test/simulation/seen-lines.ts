@@ -185,7 +185,7 @@ export class SeenLines extends MemoryLines {
     const [waiting, states] = await Promise.all([this.first(line, 1_000, allShards), this.states([...buckets])]);
     const placed = new Set(states.flatMap(({ places }) => [...places.keys()]));
     // Of several buckets, each takes one of the first sixteen tasks.
-    const isOne = buckets.size === 1 && !(this.#split && line.startsWith("concurrency/placed"));
+    const isOne = buckets.size === 1 && !(this.#split && this.#laws().mostPlacesOf(line) > 1);
     const atOnce = isOne ? 1 : 16;
     return (going) => {
       const shards = new Set(going.map((task) => this.#shardOf(task)));
