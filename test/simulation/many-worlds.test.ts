@@ -117,6 +117,7 @@ describe("the promises under crashes, failures, repeats and delays", () => {
     ["the message of the next task of a line cannot be read", 412008822, "flow"],
     ["a task that got a place meets a pause, and comes to its line again within seconds", 414000587, "flow"],
     ["a line whose places are apart has more of them by a newer input, and none is in use yet", 414002739, "flow"],
+    ["a retry's early message comes after the end of its round, and takes the turn for a moment", 444001030, "strict"],
     ["a write that moves a task comes once more, after another call has moved it back", 422024710, undefined],
     ["a task of a type that no worker knows is started hours before its time", 420008851, undefined],
     ["a task with two messages waits for its turn", 420003658, undefined],

@@ -23,6 +23,8 @@ export class TurnLaws {
   readonly #isPrompt: () => boolean;
   /** Times from which tasks wait in lines without a turn. */
   readonly #waitsSince = new Map<string, number>();
+  /** Times at which tasks last got turns, by line and task. */
+  readonly #tookAt = new Map<string, number>();
   /** The turns of the world. Absent: it has no lines yet. */
   turns: Turns | undefined;
   /** Hears of a dead letter that holds its key. */
@@ -55,6 +57,7 @@ export class TurnLaws {
   /** A task gets the turn of a line. None that was accepted before it waits there, unless it has just come. */
   took(line: string, task: string): void {
     if (!strictTypes.has(line.split("/")[1] ?? "")) return;
+    this.#tookAt.set(`${line} ${task}`, this.#watched.time.now);
     const record = this.#read(task);
     for (const { taskId } of record === undefined ? [] : this.#lives.lives.values()) {
       const other = this.#read(taskId);
@@ -87,7 +90,7 @@ export class TurnLaws {
 
   /** The end of a task gives its turn back, whoever ends it. */
   changed(before: TaskRecord, after: TaskRecord): void {
-    const { strict_line: line, task_id: task, status } = after;
+    const { strict_line: line, status } = after;
     if (line === undefined || !strictTypes.has(after.type)) return;
     const isHeld = after.type === holdingType && after.dead_letter_at !== undefined;
     if (isHeld && before.dead_letter_at === undefined) this.onHeld(after);
@@ -95,12 +98,19 @@ export class TurnLaws {
     const wasOver =
       !["pending", "processing"].includes(before.status) && before.dead_letter_at === after.dead_letter_at;
     if (!isOver || wasOver) return;
+    this.#mustBeBack(line, after);
+  }
+
+  /** A second message may take the turn again for a moment: it is then that its worker hears of the end. */
+  #mustBeBack(line: string, ended: TaskRecord): void {
     const { time, table } = this.#watched;
+    const { task_id: task, status, round } = ended;
+    const sinceMs = time.now;
     time.after(backMs, () => {
-      const now = table.read(after);
       const stays = this.turns?.of(line).has(task) === true;
-      if (stays && now?.round === after.round && this.#isPrompt())
-        this.#lives.violated(`it is ${status}, and has its turn in ${line} still`, task);
+      if (!stays || table.read(ended)?.round !== round || !this.#isPrompt()) return;
+      if ((this.#tookAt.get(`${line} ${task}`) ?? 0) > sinceMs) this.#mustBeBack(line, ended);
+      else this.#lives.violated(`it is ${status}, and has its turn in ${line} still`, task);
     });
   }
 }
