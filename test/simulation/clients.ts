@@ -127,8 +127,8 @@ async function reschedule(world: World, key: Key): Promise<void> {
 /** Types in whose place tasks run in strict order, in worlds of it. */
 const strictInstead: Readonly<Record<string, string>> = { placed: "strict", rated: "held", placedlong: "strict" };
 
-/** The longest wait of a task in strict order, in seconds: its line is looked at again and again meanwhile. */
-const longestTurnSeconds = 20_000;
+/** The longest wait or pause of a task in strict order, in seconds: its line is looked at again and again meanwhile. */
+export const longestTurnSeconds = 20_000;
 
 const withinTurn = (plan: TaskPlan): TaskPlan =>
   JSON.parse(JSON.stringify(plan), (name, value) =>

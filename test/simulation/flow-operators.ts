@@ -2,7 +2,7 @@ import { guardMs } from "../../src/core/extras/limits/guard.ts";
 import { type PauseTarget, pauseName } from "../../src/core/model/line.ts";
 import { pause as wait } from "./batches.ts";
 import { shopType } from "./breaker-laws.ts";
-import { callSubmit, identities } from "./clients.ts";
+import { callSubmit, identities, longestTurnSeconds } from "./clients.ts";
 import { Dice } from "./dice.ts";
 import { type KeyLimit, sizedType } from "./flow-laws.ts";
 import { knownTypes } from "./handlers.ts";
@@ -32,7 +32,8 @@ async function operateOn(world: World, target: PauseTarget): Promise<void> {
     await wait(world, dice.spread(1, 30_000));
     const paused = await actOn(world, "pause", target);
     if (paused) witness.flow.paused(target);
-    await wait(world, dice.chance(0.1) ? dice.spread(60_000, 20 * 86_400_000) : dice.spread(1, 600_000));
+    const pauseMs = dice.chance(0.1) ? dice.spread(60_000, 20 * 86_400_000) : dice.spread(1, 600_000);
+    await wait(world, world.strict ? Math.min(pauseMs, longestTurnSeconds * 1000) : pauseMs);
     witness.flow.resuming(target);
     for (let tries = 1; !(await actOn(world, "resume", target)); tries++)
       await wait(world, dice.spread(10, 60_000 * tries));

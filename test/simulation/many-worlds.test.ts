@@ -71,6 +71,11 @@ describe("the promises under crashes, failures, repeats and delays", () => {
       expect(await faultsOf(seed, "behind")).toEqual([]);
   });
 
+  test("the tasks of a key that run in strict order start one after the other's end", async () => {
+    for (const seed of [...seeds(1, 20), ...seeds(firstOfCode(), 60)])
+      expect(await faultsOf(seed, "strict")).toEqual([]);
+  });
+
   test("what is beside a record is kept as long as the record, in worlds of months", async () => {
     for (const seed of [...seeds(1, 20), ...seeds(firstOfCode(), 10)])
       expect(await faultsOf(seed, "weeks")).toEqual([]);
@@ -117,6 +122,7 @@ describe("the promises under crashes, failures, repeats and delays", () => {
     ["the message of the next task of a line cannot be read", 412008822, "flow"],
     ["a task that got a place meets a pause, and comes to its line again within seconds", 414000587, "flow"],
     ["a line whose places are apart has more of them by a newer input, and none is in use yet", 414002739, "flow"],
+    ["a tier is paused for days, in which its tasks keep their turns", 446000120, "strict"],
     ["a retry's early message comes after the end of its round, and takes the turn for a moment", 444001030, "strict"],
     ["a write that moves a task comes once more, after another call has moved it back", 422024710, undefined],
     ["a task of a type that no worker knows is started hours before its time", 420008851, undefined],
