@@ -73,6 +73,7 @@ const builds = [
   "test/lib/{setting-error,sizes,source-maps,stage,task-environment,task-role,tenancy,unbundled,upgrade}.test.ts",
   "test/{page-blocks,structure/questions,structure/snippets}.test.ts",
   "test/tasks/invoice*.test.ts",
+  "test/jobs/**/*.test.ts",
   "test/task-files.test.ts",
   "test/webhooks/receiver-guide.test.ts",
 ];

@@ -547,6 +547,13 @@ describe("faults", () => {
     expect(outcome.attempts.map(({ outcome }) => outcome)).toEqual(["retried", "crashed", "completed"]);
   });
 
+  test("a crash can follow each claim: a claim that comes too early takes no fault", async () => {
+    const type = defineTask({ name: "test.claims", input: z.number(), maxAttempts: 3, handler: () => "done" });
+    const faults = [1, 2, 3].map((attempt) => ({ attempt, step: "claim", how: "crash" as const }));
+    const { status, attempts } = await testKit([type]).run(type, 1, { faults });
+    expect([status, ...attempts.map(({ outcome }) => outcome)]).toEqual(["failed", "crashed", "crashed", "crashed"]);
+  });
+
   test("a time-out fires the signal, and counts as an attempt", async () => {
     const seen: unknown[] = [];
     const type = typeOf((_, task) => {

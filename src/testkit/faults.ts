@@ -91,6 +91,11 @@ export class Faults {
     return undefined;
   }
 
+  /** Gives back the fault of a step that did not come. */
+  giveBack(fault: Fault): void {
+    this.#waiting.add(fault);
+  }
+
   /** The first fault that has not happened. */
   next(): Fault | undefined {
     const [fault] = this.#waiting;

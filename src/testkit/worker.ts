@@ -269,7 +269,10 @@ export class Worker {
   }
 
   #claimed(answer: unknown, attempt: number, step: Step): boolean {
-    if (!(answer as { done: boolean }).done) return false;
+    if (!(answer as { done: boolean }).done) {
+      if (step.fault !== undefined) this.#track.faults.giveBack(step.fault);
+      return false;
+    }
     this.#track.started = attempt;
     this.#track.suspended = false;
     this.#track.stepsOf(attempt).push(step);

@@ -1,0 +1,35 @@
+import { defineTask } from "offload";
+import * as z from "zod";
+import { call } from "./lib/world.ts";
+
+const Answer = z.strictObject({ reply: z.enum(["yes", "no"]) });
+
+export default defineTask({
+  name: "card.send",
+  input: z.strictObject({
+    prompt: z.string(),
+    to: z.email(),
+    friends: z.array(z.email()).max(20),
+    birthday: z.iso.datetime(),
+  }),
+  handler: async ({ prompt, to, friends, birthday }, task) => {
+    const prompts = await task.step("prompts", () => call<{ text: string; image: string }>("llm/prompts", { prompt }));
+    const [image, text] = await Promise.all([
+      task.step("image", () => call<string>("llm/image", { prompt: prompts.image })),
+      task.step("text", () => call<string>("llm/text", { prompt: prompts.text })),
+    ]);
+    const ask = (friend: string, i: number) =>
+      task.step(`ask ${i}`, async (key) => {
+        const link = await task.signalUrl(`answer.${i}`, { expiresInSeconds: 30 * 86_400, schema: Answer });
+        await call("mail/send", { to: friend, link }, key);
+      });
+    await Promise.all(friends.map(ask));
+    const answers = await Promise.all(
+      friends.map((_, i) => task.waitFor<z.output<typeof Answer>>(`answer.${i}`, { until: birthday })),
+    );
+    await task.sleepUntil(birthday);
+    const replies = answers.map((answer, i) => ({ email: friends[i], reply: answer?.reply ?? "no-response" }));
+    await task.step("card", (key) => call("mail/send", { to, image, text, replies }, key));
+    return { image, text };
+  },
+});
