@@ -70,7 +70,10 @@ function useCdk(): void {
 /** Compilers, with the resolutions that each has. The oldest does not read zod's and the CDK's own declarations in all of them. */
 const compilers = {
   "5.4": ["node10", "node16"],
+  "5.5": ["node10"],
   "5.6": ["node10"],
+  "5.7": ["nodenext"],
+  "5.8": ["bundler"],
   "5.9": ["node10", "nodenext"],
   "6.0": ["bundler"],
   "7.0": ["nodenext", "bundler"],

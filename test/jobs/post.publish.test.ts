@@ -5,7 +5,6 @@ import publish from "./tasks/post.publish.ts";
 
 const part = (id: string, delayMinutes: number) => ({ id, text: `text ${id}`, delayMinutes });
 const post = {
-  publishAt: "2027-01-01T00:00:00Z",
   state: "QUEUE",
   parts: [part("p", 0), part("q", 5)],
   problem: null,
@@ -16,7 +15,7 @@ const post = {
   ],
 };
 const begin = (changes: object = {}) => world.begin({ "db/post": () => ({ ...post, ...changes }) });
-const run = () => testKit([publish]).run(publish, { postId: "p" }, { follow: false });
+const run = () => testKit([publish]).run(publish, { postId: "p", channel: "c" }, { follow: false });
 
 test("an old token is refreshed, a comment follows after five minutes, the next post after seven days", async () => {
   begin();
@@ -46,7 +45,7 @@ test("a plug that fails for good keeps no other from its time", async () => {
 test("nothing is posted twice, wherever the worker dies", async () => {
   const once = { everyDays: 0, plugs: [] };
   begin(once);
-  await testKit([publish]).crashEverywhere(publish, { postId: "p" }, ({ status }) => {
+  await testKit([publish]).crashEverywhere(publish, { postId: "p", channel: "c" }, ({ status }) => {
     expect([status, world.of("social/post").length, world.of("webhook/send").length]).toEqual(["completed", 2, 1]);
     begin(once);
   });

@@ -8,6 +8,17 @@ export interface ChildrenOptions<Input> {
   stopOnFailure?: boolean;
 }
 
+/** The compiler holds the option `children` against its own names and types, of which it infers only that it is there. */
+export interface ChildrenFit<Given, Input> {
+  children?: [Given] extends [undefined]
+    ? unknown
+    :
+        | (ChildrenOptions<Input> & {
+            [Name in Exclude<keyof NonNullable<Given>, keyof ChildrenOptions<Input>>]: never;
+          })
+        | undefined;
+}
+
 /** A file that is a child's result. It can be read any number of times while the child's result is kept. */
 export interface ChildFile {
   readonly contentType: string;

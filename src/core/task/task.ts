@@ -4,7 +4,7 @@ import type { RunsOn } from "../model/runs-on.ts";
 import type { FileOptions } from "../model/stored-file.ts";
 import type { Tier } from "../model/tier.ts";
 import { type ChecksOf, calledAt, nameIn } from "./check-options.ts";
-import type { Children, ChildrenOptions } from "./children.ts";
+import type { Children, ChildrenFit, ChildrenOptions } from "./children.ts";
 import type { TaskContext } from "./context.ts";
 import type { ReadInput, TaskFailure } from "./failure.ts";
 import { filesFault } from "./file-options.ts";
@@ -259,7 +259,8 @@ export function defineTask<
   const Collect extends CollectOption | undefined = undefined,
 >(
   options: TaskOptions<Input, Output, Name, Files, State, Result, Aggregated, Parent, Collect> &
-    ReturnsFit<Result, Awaited<Output>, Awaited<Aggregated>>,
+    ReturnsFit<Result, Awaited<Output>, Awaited<Aggregated>> &
+    ChildrenFit<Parent, HandlerInput<Input, Collect>>,
 ): DefinedTask<z.input<Input>, ResultOfTask<Awaited<Output>, Awaited<Aggregated>, Parent>, Name> {
   const refuse = (what: string) => {
     throw new TypeError(`defineTask(${nameIn(options)}): ${what}${calledAt(defineTask)}`);

@@ -2,8 +2,6 @@ import { defineTask } from "offload";
 import * as z from "zod";
 import { call } from "./lib/world.ts";
 
-const Answer = z.strictObject({ reply: z.enum(["yes", "no"]) });
-
 export default defineTask({
   name: "card.send",
   input: z.strictObject({
@@ -18,17 +16,21 @@ export default defineTask({
       task.step("image", () => call<string>("llm/image", { prompt: prompts.image })),
       task.step("text", () => call<string>("llm/text", { prompt: prompts.text })),
     ]);
+    const linkTo = (signal: string) => task.signalUrl(signal, { expiresInSeconds: 30 * 86_400 });
     const ask = (friend: string, i: number) =>
       task.step(`ask ${i}`, async (key) => {
-        const link = await task.signalUrl(`answer.${i}`, { expiresInSeconds: 30 * 86_400, schema: Answer });
-        await call("mail/send", { to: friend, link }, key);
+        const [yes, no] = await Promise.all([linkTo(`yes.${i}`), linkTo(`no.${i}`)]);
+        await call("mail/send", { to: friend, yes, no }, key);
       });
     await Promise.all(friends.map(ask));
     const answers = await Promise.all(
-      friends.map((_, i) => task.waitFor<z.output<typeof Answer>>(`answer.${i}`, { until: birthday })),
+      friends.map((_, i) => task.waitForAny({ [`yes.${i}`]: {}, [`no.${i}`]: {} }, { until: birthday })),
     );
     await task.sleepUntil(birthday);
-    const replies = answers.map((answer, i) => ({ email: friends[i], reply: answer?.reply ?? "no-response" }));
+    const replies = answers.map((answer, i) => ({
+      email: friends[i],
+      reply: answer?.name.split(".")[0] ?? "no-response",
+    }));
     await task.step("card", (key) => call("mail/send", { to, image, text, replies }, key));
     return { image, text };
   },

@@ -3,18 +3,21 @@ import * as z from "zod";
 import relate from "./documents.relate.ts";
 import { call } from "./lib/world.ts";
 
-const Document = z.strictObject({ workspace: z.string(), id: z.string(), text: z.string(), related: z.boolean() });
+export const Document = z.strictObject({
+  workspace: z.string(),
+  id: z.string(),
+  text: z.string(),
+  related: z.boolean(),
+});
 type Known = { text: string; indexed: boolean } | null;
 
-/** Each document is submitted with `unique: { key: workspace, mode: "collect" }`. */
 export default defineTask({
   name: "documents.index",
-  input: Document,
+  input: z.strictObject({ workspace: z.string(), documents: z.array(Document) }),
   timeoutSeconds: 840,
   maxAttempts: 4,
-  collect: { maxItems: 25, waitSeconds: 5 },
-  concurrency: { limit: 50 },
-  handler: async (documents, task) => {
+  concurrency: { key: ({ workspace }) => workspace, limit: 5 },
+  handler: async ({ documents }, task) => {
     const looked = await Promise.all(
       documents.map(async (document) => ({ document, known: await call<Known>("db/document", { id: document.id }) })),
     );

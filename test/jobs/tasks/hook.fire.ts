@@ -3,7 +3,7 @@ import { defineTask } from "offload";
 import * as z from "zod";
 import { call } from "./lib/world.ts";
 
-/** Submitted with `unique: { key: hookId }`. */
+/** Submitted with `unique: { key: hookId, mode: "replace" }`: a change while it runs makes another task. */
 export default defineTask({
   name: "hook.fire",
   input: z.strictObject({ hookId: z.string() }),

@@ -3,7 +3,6 @@ import * as z from "zod";
 import { call } from "./lib/world.ts";
 
 type Post = {
-  publishAt: string;
   state: string;
   parts: { id: string; text: string; delayMinutes: number }[];
   problem: string | null;
@@ -33,12 +32,13 @@ async function withToken(task: TaskContext, name: string, postId: string, path: 
 /** Submitted with `unique: { key: postId }`: `client.reschedule` moves its date. */
 const publish = defineTask({
   name: "post.publish",
-  input: z.strictObject({ postId: z.string(), again: z.boolean().default(false) }),
+  input: z.strictObject({ postId: z.string(), channel: z.string(), again: z.boolean().default(false) }),
+  concurrency: { key: ({ channel }) => channel, limit: 3 },
   onFailed: async ({ postId }, { error }, task) => {
     await task.step("state", () => call("db/post/state", { postId, state: "ERROR", error }));
     await task.step("tell", (key) => call("app/notify", { postId, error }, key));
   },
-  handler: async ({ postId, again }, task): Promise<{ published: number }> => {
+  handler: async ({ postId, channel, again }, task): Promise<{ published: number }> => {
     const post = await task.step("load", tries, () => call<Post | null>("db/post", { postId }));
     if (post === null) throw new PermanentError("no post");
     if (!again && post.state !== "QUEUE") throw new PermanentError("already posted");
@@ -51,7 +51,8 @@ const publish = defineTask({
     }
     await task.step("webhooks", tries, (key) => call("webhook/send", { postId }, key));
     const { everyDays } = post;
-    if (everyDays > 0) await task.submit(publish, { postId, again: true }, { delaySeconds: everyDays * 86_400 });
+    if (everyDays > 0)
+      await task.submit(publish, { postId, channel, again: true }, { delaySeconds: everyDays * 86_400 });
     let slept = 0;
     for (const { id, delaySeconds } of post.plugs.toSorted((a, b) => a.delaySeconds - b.delaySeconds)) {
       await task.sleep(delaySeconds - slept);

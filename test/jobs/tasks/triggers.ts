@@ -6,13 +6,13 @@ export default [
   defineTrigger({
     name: "users.reinstalled",
     pattern: { source: ["app"], "detail-type": ["App Installed", "App Uninstalled"] },
-    tenantId: "acme",
+    tenantId: "$.detail.tenant",
     cancel: { type: "users.sync", key: "$.detail.organisation" },
   }),
   defineTrigger({
     name: "ticket.replied",
     pattern: eventOf("Customer Reply"),
-    tenantId: "acme",
+    tenantId: "$.detail.tenant",
     signal: { type: "ticket.answer", key: "$.detail.ticket", name: "reply" },
   }),
 ];

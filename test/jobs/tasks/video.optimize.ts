@@ -1,6 +1,5 @@
 import { execFile } from "node:child_process";
-import { openAsBlob } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -22,8 +21,9 @@ export default defineTask({
       await video.saveTo(from);
       await promisify(execFile)(process.env.FFMPEG ?? "ffmpeg", [from, to], { signal });
       await call("db/version/update", { versionId });
-      const optimized = await (await openAsBlob(to)).bytes();
-      return file(optimized, { contentType: "video/mp4", fileName: "optimized.mp4" });
+      // It is open, so it can be read when its folder is gone.
+      const optimized = await open(to);
+      return file(optimized.createReadStream(), { contentType: "video/mp4", fileName: "optimized.mp4" });
     } finally {
       await rm(folder, { recursive: true, force: true });
     }

@@ -79,9 +79,47 @@ export const wrong = [
   defineTask({ ...parent, name: "text.none", output, handler: () => ({ total: "1", kind: "full" }) }),
   // @ts-expect-error: no such option
   defineTask({ ...parent, name: "text.none", child: {} }),
+  // @ts-expect-error: true or false
+  defineTask({ ...parent, name: "text.none", children: { stopOnFailure: 1 } }),
+  // @ts-expect-error: no such option
+  defineTask({ ...parent, name: "text.none", children: { treshold: 1 } }),
+  // @ts-expect-error: a number
+  defineTask({ ...parent, name: "text.none", children: { threshold: ({ share }) => `${share}` } }),
+  // @ts-expect-error: a limit by input needs a key
+  defineTask({ ...parent, name: "text.none", concurrency: { limit: ({ share }) => share } }),
+  // @ts-expect-error: strict order has one place
+  defineTask({ ...parent, name: "text.none", concurrency: { key: ({ share }) => share, limit: 2, order: "strict" } }),
 ];
 
-const tasks = { size, sizes, page };
+export const limited = defineTask({
+  ...parent,
+  name: "text.limited",
+  concurrency: { key: ({ share }) => share, limit: ({ share }) => share, scope: "deployment" },
+  rateLimit: [
+    { key: ({ share }) => share, limit: 3, perSeconds: 1 },
+    { key: ({ share }) => share, limit: 2_000, perSeconds: 86_400 },
+  ],
+  breaker: { key: ({ share }) => share, failures: 5, coolDownSeconds: 60 },
+});
+export const strict = defineTask({
+  ...parent,
+  name: "text.strict",
+  concurrency: { key: ({ share }) => share, limit: 1, order: "strict", onDeadLetter: "hold" },
+});
+export const gathered = defineTask({
+  name: "text.gathered",
+  input: z.object({ text: z.string() }),
+  collect: { maxItems: 10, waitSeconds: 5 },
+  handler: async (inputs, task) => {
+    await task.submit(lines, { text: "" }, { unique: { key: "a", mode: "debounce", waitSeconds: 5 } });
+    await task.submit(lines, { text: "" }, { unique: { key: "a", mode: "restart" } });
+    // @ts-expect-error: no such mode
+    await task.submit(lines, { text: "" }, { unique: { key: "a", mode: "newest" } });
+    return inputs.map(({ text }) => text);
+  },
+});
+
+const tasks = { size, sizes, page, gathered };
 
 export async function use(): Promise<number> {
   const client = createClient<typeof tasks>({ url: "http://127.0.0.1:3000", key: "dev-acme" });
@@ -98,6 +136,11 @@ export async function use(): Promise<number> {
   const { total }: { total: number } = await client.result(await client.submit("text.sizes", { share: 1 }));
   const csv: File = await client.result(await client.submit("text.page", { share: total }));
   await csv.text();
+  const texts: string[] = await client.result(
+    await client.submit("text.gathered", { text: "a" }, { unique: { key: "all", mode: "collect" } }),
+  );
+  const named = client.task({ type: "text.size", key: texts.join() });
+  await client.reschedule(named, { delaySeconds: 60 });
   const error: unknown = outcome.errorKind;
   return error instanceof ProblemError ? error.status : result.size;
 }
