@@ -94,6 +94,22 @@ test("an aggregate that contradicts output does not compile", () => {
   expectTypeOf(check).toBeFunction();
 });
 
+test("a wrong option of children does not compile", () => {
+  const input = z.object({ share: z.number() });
+  const family = { ...named, input, handler: nothing };
+  const check = () => [
+    defineTask({ ...family, children: {} }),
+    defineTask({ ...family, children: { threshold: ({ share }) => share, stopOnFailure: true } }),
+    // @ts-expect-error It is true or false.
+    defineTask({ ...family, children: { stopOnFailure: 1 } }),
+    // @ts-expect-error The option has another name.
+    defineTask({ ...family, children: { threshold: 1, stopOnFailures: true } }),
+    // @ts-expect-error The share is a number.
+    defineTask({ ...family, children: { threshold: ({ share }) => `${share}` } }),
+  ];
+  expectTypeOf(check).toBeFunction();
+});
+
 test("a handler that contradicts output does not compile", () => {
   const plain = { name: "pages.other", input, output };
   const check = () => [

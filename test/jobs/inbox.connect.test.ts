@@ -17,7 +17,7 @@ test("an account gets one schedule and one sync, wherever the worker dies", asyn
   });
 });
 
-test("the schedule syncs every six hours, also when the account was connected twice and the database was down", async () => {
+test("an account that is connected twice, while the database is down, syncs every six hours", async () => {
   world.begin();
   world.refuse("db/account", [500]);
   const kit = testKit([connectInbox, syncInbox], { startsAt: new Date("2027-01-01T00:00:00Z") });

@@ -8,7 +8,7 @@ export interface ChildrenOptions<Input> {
   stopOnFailure?: boolean;
 }
 
-/** The compiler holds the option `children` against its own names and types, of which it infers only that it is there. */
+/** The compiler holds the option `children` against its names and types, of which it infers only that it is there. */
 export interface ChildrenFit<Given, Input> {
   children?: [Given] extends [undefined]
     ? unknown
