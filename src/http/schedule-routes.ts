@@ -66,12 +66,12 @@ export const scheduleReads = (ports: ScheduleReadPorts) =>
     listSchedules: (call) => listAnswer(ports, call),
     readSchedule: async (call) => {
       const identity = identify(call, "viewer", "all");
-      const view = await viewOf(ports, keyOf(call));
+      const view = await viewOf(ports, keyOf(ports, call));
       call.header("cache-control", "no-store");
       return call.json(forReader(identity)(view));
     },
     listNextTimes: async (call) => {
-      const key = keyOf(call);
+      const key = keyOf(ports, call);
       const { count = defaultCount } = queryOf(call, countSchema);
       const app = findAppSchedule(ports, key);
       if (app !== undefined) return nextAnswer(call, await nextAppTimes(ports, app, key.tenant_id, count));
@@ -119,7 +119,7 @@ export const scheduleStarts = (ports: WritePorts) =>
     },
     runSchedule: async (call) => {
       const asked = askedOf(call, { role: "operator" });
-      const key = scheduleIn(undefined, asked);
+      const key = scheduleIn(ports, asked);
       await readNothing(call);
       const app = findAppSchedule(ports, key);
       const { by: identity, correlationId, traceparent } = asked;
@@ -130,7 +130,8 @@ export const scheduleStarts = (ports: WritePorts) =>
   }) satisfies Partial<HandlersOf<"control">>;
 
 /** @throws Problem `unauthenticated`, `forbidden`, `not_found` */
-const keyOf = (call: Call): ScheduleKey => scheduleIn(undefined, askedOf(call, { role: "viewer", reach: "all" }));
+const keyOf = (ports: ScheduleReadPorts, call: Call): ScheduleKey =>
+  scheduleIn(ports, askedOf(call, { role: "viewer", reach: "all" }));
 
 async function listAnswer(ports: ScheduleReadPorts, call: Call): Promise<ApiResponse> {
   const identity = identify(call, "viewer", "all");

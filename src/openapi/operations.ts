@@ -148,7 +148,8 @@ export const operations: Readonly<Record<ApiRouteName, Operation>> = {
   createSchedule: {
     tag: "schedules",
     summary: "Create a schedule",
-    description: "Give either `cron` or `every_seconds`. A repeat with the same body returns the existing schedule.",
+    description:
+      "Give either `cron` or `every_seconds`. A repeat with the same body returns the existing schedule. `conflict`, `defined_in_code`: a schedule with the name is there, and `schedule_id` is its id.",
     role: "operator",
     body: withName("NewSchedule", definitionSchema),
     example: {
@@ -161,7 +162,7 @@ export const operations: Readonly<Record<ApiRouteName, Operation>> = {
       200: createdSchedule("The schedule exists already."),
       201: createdSchedule("The schedule is created."),
     },
-    problems: [...jsonProblems, "unknown_task_type", "conflict", "quota_exceeded"],
+    problems: [...jsonProblems, "unknown_task_type", "conflict", "quota_exceeded", "defined_in_code"],
   },
   runSchedule: {
     tag: "schedules",

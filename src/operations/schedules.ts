@@ -136,7 +136,7 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
     summary: "Create or replace a schedule by its name",
     description:
       "The path has the name as `~name`. The schedule has this definition from then on, whatever it was before: a field that is absent has its default, so a paused schedule is resumed without `enabled: false`. " +
-      "Nothing is written when it is the same. Of several requests at once, the last one counts.",
+      "Nothing is written when it is the same. Of several requests at once, the last one counts. `defined_in_code`: the app's code has a schedule of this name.",
     body: "ScheduleDefinition",
     example: {
       cron: "0 2 * * *",
@@ -147,7 +147,7 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
       200: ["Schedule", "The schedule was there, and has this definition now.", ["Location"]],
       201: ["Schedule", "The schedule is created.", ["Location"]],
     },
-    problems: ["not_found", "unknown_task_type", "conflict", "quota_exceeded"],
+    problems: ["not_found", "unknown_task_type", "conflict", "quota_exceeded", "defined_in_code"],
   },
   deleteSchedule: {
     route: "DELETE /schedules/{schedule_id}",

@@ -445,6 +445,29 @@ describe("schedules of the code", () => {
     expect(await write(path, { method: "DELETE" })).toMatchObject(refused);
   });
 
+  test("`~name` means the code's schedule, and no request makes another one of its name", async () => {
+    const { read, write, created } = served(apps);
+    const path = `/schedules/~${forEach.name}`;
+    expect((await read(path)).json).toMatchObject({ schedule_id: forEach.schedule_id, source: "code" });
+    expect((await read(`${path}/next?count=1`)).json.next).toEqual(["2027-01-01T03:00:00.000Z"]);
+    expect((await write(`${path}/pause`)).json).toMatchObject({ schedule_id: forEach.schedule_id, enabled: false });
+    expect((await write(`${path}/resume`)).json).toMatchObject({ enabled: true });
+    expect((await write(`${path}/run`)).status).toBe(202);
+    const { schedule_id } = forEach;
+    const refused = { ...problem(409, "defined_in_code"), json: expect.objectContaining({ schedule_id }) };
+    const rule = { cron: "0 2 * * *", task: { type: "echo", input: { value: "b" } } };
+    expect(await write(path, { method: "PUT", json: rule })).toMatchObject(refused);
+    expect(await write("/schedules", { json: { ...rule, name: forEach.name } })).toMatchObject(refused);
+    expect(await write(path, { method: "PATCH", json: { enabled: false } })).toMatchObject(
+      problem(409, "defined_in_code"),
+    );
+    expect(await write(path, { method: "DELETE" })).toMatchObject(problem(409, "defined_in_code"));
+    // A schedule of another tenant's does not stand in the way, and is not seen.
+    const own = await created({ name: forOther.name });
+    expect((await read(`/schedules/~${forOther.name}`)).json).toMatchObject({ schedule_id: own, source: "api" });
+    expect((await read(`/schedules/~${forOther.name}`, { as: gina })).json).toMatchObject({ source: "code" });
+  });
+
   test("an admin sees all of them at once, and pauses one for all tenants", async () => {
     const { read, write } = served(apps);
     const list = await read("/schedules?tenant=*", { as: ada });

@@ -26,7 +26,7 @@ export const rateMutations: readonly Mutation[] = [
   {
     name: "rates: the limit of the input is noted for the rate of the shortest time alone",
     file: "extras/limits/limit-lines.ts",
-    in: "startsFor",
+    in: "limitsFor",
     find: "starts.push([",
     replace: "if (starts.length === 0) starts.push([",
     test: byInput,
@@ -35,8 +35,8 @@ export const rateMutations: readonly Mutation[] = [
     name: "rates: the input of a strict type has no rate",
     file: "extras/limits/enter.ts",
     in: "enterInTurn",
-    find: "await noteLimits(ports, message, lines).catch(ofLine);",
-    replace: "",
+    find: "if (lines.byInput !== undefined) await noteLimits",
+    replace: "if (false) await noteLimits",
     test: byInput,
   },
   {

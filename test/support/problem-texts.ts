@@ -148,6 +148,10 @@ export const problemTexts: Readonly<Record<ProblemCode, ProblemTexts>> = {
         "This schedule is defined in the app's code: change it there, and deploy. Here it can be paused, resumed and run.",
         "The schedule is in `tasks/schedules.ts`.",
       ],
+      [
+        'The app\'s code has a schedule named "report.nightly": choose another name, or change it there, and deploy.',
+        "A `POST` or `PUT` with a name that a schedule in `tasks/schedules.ts` has. `schedule_id` is its id.",
+      ],
     ],
     cure: ["Change it [in the code](../schedules-in-code.md), and deploy. Pause, resume and run work here."],
   },

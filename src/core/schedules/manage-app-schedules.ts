@@ -11,23 +11,18 @@ import type { AppSchedule } from "./app-schedule.ts";
 import type { AppScheduleState } from "./app-schedule-record.ts";
 import { ownKeyOf, principalOf, rewriteState, scheduledTaskOf } from "./app-schedule-state.ts";
 import { nextTimes, timesFromKnown } from "./calendar.ts";
+import { type CodeNames, visible } from "./code-names.ts";
 import type { AppScheduleStates } from "./ports.ts";
 import type { ScheduleKey, ScheduleView } from "./schedule-record.ts";
 
-export interface AppSchedulePorts {
+export interface AppSchedulePorts extends CodeNames {
   clock: Clock;
-  /** The app's schedules, by name. */
-  appSchedules: ReadonlyMap<string, AppSchedule>;
   appStates: AppScheduleStates;
 }
 
 export interface AppScheduleReadPorts extends AppSchedulePorts {
   records: Pick<Records, "get">;
 }
-
-/** The schedules of the app that a tenant sees: its own and those for each tenant. `wholeDeployment` sees all. */
-const visible = (schedule: AppSchedule, tenantId: string): boolean =>
-  tenantId === wholeDeployment || schedule.tenant_id === undefined || schedule.tenant_id === tenantId;
 
 /** Finds a schedule of the app by its id. Undefined: there is none that the tenant sees. */
 export function findAppSchedule(

@@ -24,11 +24,13 @@ import {
   type SchedulePorts,
 } from "./align.ts";
 import { nextTime } from "./calendar.ts";
+import { type CodeNames, refuseCodeName } from "./code-names.ts";
 import { changeSchema, definitionSchema, ruleOf, type ScheduleDefinition, type ScheduledTask } from "./definition.ts";
 import type { RuleChecks } from "./ports.ts";
 import { type ScheduleKey, type ScheduleRecord, scheduleIdOf } from "./schedule-record.ts";
 
-export interface ScheduleWritePorts extends SchedulePorts {
+/** Without the names of the code's schedules, none is refused. */
+export interface ScheduleWritePorts extends SchedulePorts, Partial<CodeNames> {
   checks: RuleChecks;
   /** The types that a schedule may submit. */
   types: ReadonlyMap<string, KnownType>;
@@ -43,7 +45,8 @@ const largestScheduledInputBytes = 256 * 1024;
  * Creates a schedule: checks it, requests a later check of its rule, writes the record, creates the rule in EventBridge
  * Scheduler, and only then sets the record to `ready`. A create that fails in between leaves nothing that submits, and
  * can be repeated. A repeat with the same name and body returns the existing schedule.
- * @throws Problem `invalid_input`, `unknown_task_type`, `too_large`, `conflict`, `quota_exceeded`; PortUnavailable
+ * @throws Problem `invalid_input`, `unknown_task_type`, `too_large`, `conflict`, `quota_exceeded`, `defined_in_code`;
+ * PortUnavailable
  */
 export async function createSchedule(ports: ScheduleWritePorts, identity: Identity, body: unknown): Promise<Created> {
   return createDefined(ports, identity, parseInput(definitionSchema, body));
@@ -54,6 +57,7 @@ async function createDefined(
   identity: Identity,
   definition: ScheduleDefinition,
 ): Promise<Created> {
+  refuseCodeName(ports, identity.tenantId, definition.name);
   const version = await checkScheduledTask(ports, definition.task);
   const made = { ...newSchedule(ports, identity, definition), ...version };
   checkTimes(ports, made);
@@ -257,6 +261,7 @@ export async function putSchedule(
   body: object,
 ): Promise<Created> {
   const definition = parseInput(definitionSchema, { ...body, name });
+  refuseCodeName(ports, identity.tenantId, name);
   const version = await checkScheduledTask(ports, definition.task);
   const key = { tenant_id: identity.tenantId, schedule_id: scheduleIdOf(identity.tenantId, name) };
   const whole = { version, principal: identity.principal };

@@ -25,15 +25,15 @@ import { leave, type Place } from "./held-place.ts";
 import { breakerAt, breakerLine } from "./keyed-breakers.ts";
 import {
   keyFault,
+  type LimitsByInput,
   type LimitsInForce,
+  limitsFor,
   limitsInForce,
   lineFor,
   lineOfList,
   noteLimit,
   paceOf,
-  placesFor,
   placesOf,
-  startsFor,
   stopOf,
 } from "./limit-lines.ts";
 import { aheadMs, type FlowPorts } from "./line-ports.ts";
@@ -91,7 +91,7 @@ export async function enter(ports: FlowPorts, message: TaskMessage): Promise<Adm
   if (limits.concurrency === undefined && limits.rateLimit === undefined) return admitted;
   const lines = await limitLines(ports, message, type, limits);
   if ("fault" in lines) return { as: "admitted", fault: lines.fault };
-  await noteLimits(ports, message, lines).catch(ofLine);
+  if (lines.byInput !== undefined) await noteLimits(ports, message, lines).catch(ofLine);
   const slot = lines.rate === undefined ? {} : await takeStart(ports, message, lines.rate, type).catch(ofLine);
   if (slot === "stopped") {
     const stopped = await stoppedBy(ports, message, lines.rate as Line);
@@ -108,7 +108,7 @@ export async function enter(ports: FlowPorts, message: TaskMessage): Promise<Adm
 async function noteLimits(
   ports: FlowPorts,
   { envelope }: TaskMessage,
-  { concurrency, places, rate, starts }: LimitLines,
+  { concurrency, rate, byInput: { places, starts } = {} }: LimitLines,
 ): Promise<void> {
   const atMs = Date.parse(envelope.enqueued_at) || 0;
   if (concurrency !== undefined && places !== undefined) await noteLimit(ports, concurrency, { value: places, atMs });
@@ -128,7 +128,7 @@ async function enterInTurn(
   const lines = await limitLines(ports, message, type, await limitsInForce(ports.flow, type));
   if ("fault" in lines)
     return stop === undefined ? { as: "admitted", fault: lines.fault } : stoppedBy(ports, message, stop);
-  await noteLimits(ports, message, lines).catch(ofLine);
+  if (lines.byInput !== undefined) await noteLimits(ports, message, lines).catch(ofLine);
   const { concurrency, rate } = lines;
   const place = concurrency && (await takeTurn(ports, message, concurrency, type).catch(ofLine));
   if (place === undefined) return { as: "stopped", line: concurrency as Line };
@@ -210,11 +210,9 @@ export async function placeOf(ports: FlowPorts, message: TaskMessage, bucket = 0
 
 interface LimitLines {
   concurrency?: Line | undefined;
-  /** The places of the key, of a type whose limit is a function of the input. */
-  places?: number | undefined;
   rate?: Line | undefined;
-  /** The starts of the key by the seconds of their rate, of a type with a rate that is a function of the input. */
-  starts?: Record<string, number> | undefined;
+  /** The limits of the key, of a type whose limits are functions of the input. */
+  byInput?: LimitsByInput | undefined;
 }
 
 /** The lines of a type's limits for one task. An input that does not fit has none: the attempt says so. */
@@ -231,9 +229,8 @@ async function limitLines(
     const of = { tenantId: envelope.tenant_id, input };
     return {
       concurrency: concurrency && lineFor("concurrency", type, concurrency, of),
-      places: concurrency && placesFor(type, input),
       rate: rateLimit && (rateLimit.longer ? lineOfList : lineFor)("rate", type, rateLimit, of),
-      starts: rateLimit && startsFor(type, input),
+      ...(needsInput && { byInput: limitsFor(type, input) }),
     };
   } catch (error) {
     if (error instanceof PortUnavailable) throw error;

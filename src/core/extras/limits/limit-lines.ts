@@ -173,27 +173,27 @@ export async function noteLimit(
 const isSame = (one: NotedLimit["value"], other: NotedLimit["value"]): boolean =>
   JSON.stringify(one) === JSON.stringify(other);
 
-/** The places of a task's key by its input. Undefined: they are no function of it. @throws as `limitFor` */
-export const placesFor = ({ concurrency }: LimitedType, input: unknown): number | undefined =>
-  typeof concurrency?.limit === "function"
-    ? limitFor({ option: "concurrency", limit: concurrency.limit, most: mostPlaces }, input)
-    : undefined;
-
 /**
- * The starts of a task's key by its input, by the seconds of their rate: of each rate whose limit is a function of it.
- * Undefined: none is.
- * @throws as `limitFor`
+ * The places and the starts of a task's key by its input, of a type whose limits are functions of it: starts by the
+ * seconds of their rate. Undefined: they are no functions.
+ * @throws PermanentError when the type's function throws, or returns no limit
  */
-export function startsFor({ rateLimit }: LimitedType, input: unknown): Record<string, number> | undefined {
+export function limitsFor({ concurrency, rateLimit }: LimitedType, input: unknown): LimitsByInput | undefined {
   const starts: [number, number][] = [];
-  for (const { limit, perSeconds } of allRates(rateLimit))
+  for (const { limit, perSeconds } of rateLimit === undefined ? [] : [rateLimit, ...(rateLimit.longer ?? [])])
     if (typeof limit === "function")
       starts.push([perSeconds, limitFor({ option: "rateLimit", limit, most: mostStarts }, input)]);
-  return starts.length === 0 ? undefined : Object.fromEntries(starts);
+  const { limit } = concurrency ?? {};
+  const places =
+    typeof limit === "function" ? limitFor({ option: "concurrency", limit, most: mostPlaces }, input) : undefined;
+  if (places === undefined && starts.length === 0) return undefined;
+  return { places, ...(starts.length > 0 && { starts: Object.fromEntries(starts) }) };
 }
 
-const allRates = (rate: TypeRate | undefined): RateLimitOption[] =>
-  rate === undefined ? [] : [rate, ...(rate.longer ?? [])];
+export interface LimitsByInput {
+  places?: number | undefined;
+  starts?: Record<string, number>;
+}
 
 interface LimitByInput {
   option: "concurrency" | "rateLimit";
@@ -201,7 +201,6 @@ interface LimitByInput {
   most: number;
 }
 
-/** @throws PermanentError when the type's function throws, or returns no limit */
 function limitFor({ option, limit, most }: LimitByInput, input: unknown): number {
   let given: unknown;
   try {
@@ -242,7 +241,10 @@ export interface Pace {
 export async function paceOf(ports: ValuePorts, type: LimitedType | undefined, line: Line): Promise<Pace | undefined> {
   if (type === undefined) return undefined;
   const set = (await limitsOf(ports.flow, type.name, line))?.rate;
-  const [rate, ...others] = withSet(await definedRates(ports, type, line), set);
+  const { rateLimit: defined } = type;
+  const isOne = defined?.longer === undefined && typeof defined?.limit !== "function";
+  const rates = isOne ? (defined ? [defined as Rate] : []) : await definedRates(ports, defined as TypeRate, line);
+  const [rate, ...others] = set === undefined ? rates : withSet(rates, set);
   if (rate === undefined) return undefined;
   const windowMs = rate.perSeconds * 1000;
   const lateMs = Math.min(windowMs * latePart, longestLateMs);
@@ -257,9 +259,9 @@ interface Rate {
   perSeconds: number;
 }
 
-/** The rates of a type for the key of a line. */
-async function definedRates(ports: ValuePorts, { rateLimit }: LimitedType, line: Line): Promise<Rate[]> {
-  const rates = allRates(rateLimit);
+/** The rates of a list, or of a function of the input, for the key of a line. */
+async function definedRates(ports: ValuePorts, { longer = [], ...one }: TypeRate, line: Line): Promise<Rate[]> {
+  const rates: RateLimitOption[] = [one, ...longer];
   const isByInput = rates.some(({ limit }) => typeof limit === "function");
   const noted = Object(isByInput && (await notedLimit(ports, line))?.value) as Record<string, number>;
   // Each task notes its value before it looks for a start.
@@ -276,8 +278,7 @@ function countedRate({ limit, perSeconds }: Rate): CountedRate {
  * Rates, that of the shortest time first. The rate that an operator set replaces that of its time, or else that of the
  * shortest time.
  */
-function withSet(rates: Rate[], set: TypeLimits["rate"]): Rate[] {
-  if (set === undefined) return rates;
+function withSet(rates: Rate[], set: NonNullable<TypeLimits["rate"]>): Rate[] {
   const same = rates.findIndex(({ perSeconds }) => perSeconds === set.per_seconds);
   rates[Math.max(0, same)] = { limit: set.limit, perSeconds: set.per_seconds };
   return rates.sort((a, b) => a.perSeconds - b.perSeconds);
