@@ -20,6 +20,9 @@ const mostStates = 10_000;
 /** A due message is received within this time, in milliseconds, or waits for a free worker. */
 const receivedMs = 60_000;
 
+/** A task whose message waits for a free worker then is judged again after this time, in milliseconds. */
+const againMs = 60_000;
+
 const textOf = (value: unknown): string => JSON.stringify(value) ?? "undefined";
 
 /** Laws of steps, sleeps, waits, signals and checkpoints. */
@@ -246,19 +249,16 @@ export class StepLaws {
     if (!isDue && total === attempts_total && names.includes(name))
       this.#broken(life, `it waits for the signal ${name}, which was accepted`);
     if (attempts_total === 0 || !isDue) return;
-    const check = (isLate: () => boolean) => () => {
+    const judge = (isLast: boolean) => () => {
       const after = this.#recordOf(life);
       const stays = after?.status === "pending" && after.attempts_total === attempts_total;
-      if (stays && isLate() && this.#isFaultless()) this.#broken(life, `it got the signal ${name}, and stays pending`);
+      if (!stays || !this.#isFaultless()) return;
+      if (!this.#hasMessage(life.taskId)) this.#broken(life, `it got the signal ${name}, and stays pending`);
+      // The only worker of a tier may have one long batch after the other.
+      else if (isLast) time.after(againMs, judge(true));
     };
-    time.after(
-      receivedMs,
-      check(() => !this.#hasMessage(life.taskId)),
-    );
-    time.after(
-      promptMs,
-      check(() => true),
-    );
+    time.after(receivedMs, judge(false));
+    time.after(promptMs, judge(true));
   }
 
   /** A record was suspended: it may not wait for what was accepted before. */
