@@ -52,8 +52,11 @@ export class VictimServer {
     });
     tooLate.catch(() => undefined);
     died.catch(() => undefined);
-    await Promise.race([once(child, "message"), died, tooLate]);
-    late.abort();
+    try {
+      await Promise.race([once(child, "message"), died, tooLate]);
+    } finally {
+      late.abort();
+    }
   }
 
   /** Kills the server, starts it, and kills it again after the given time, ready or not. */
