@@ -1,6 +1,7 @@
 import { keyPurgeAt } from "../extras/unique/index.ts";
 import { Problem } from "../model/problem.ts";
 import { isKept, iso, type TaskRecord } from "../model/record.ts";
+import { isThrottled } from "../model/throttled.ts";
 import type { ListPage, ListPlace, Lists } from "../ports/lists.ts";
 import type { Holder, UniqueKey } from "../ports/unique.ts";
 import {
@@ -78,11 +79,21 @@ export async function submitCollected(one: UniqueSubmit, type: KnownType | undef
   const id = one.own?.task_id ?? ports.newId();
   const collecting: Collecting = { ...one, admitted, text, id, lane: one.key };
   try {
-    const { isNew, ...accepted } = await orUnavailable(addInput(collecting));
+    const { isNew, ...accepted } = await orUnavailable(addOrSpread(collecting));
     if (!isNew) admission.giveBackTask();
     return accepted;
   } catch (error) {
     if (collecting.left !== true) admission.giveBack();
+    throw error;
+  }
+}
+
+/** Adds the input. The next submits of this process spread, when the table has refused a call of this one. */
+async function addOrSpread(one: Collecting): Promise<Added> {
+  try {
+    return await addInput(one);
+  } catch (error) {
+    if (isThrottled(error)) spread(one, lanesMore.throttle);
     throw error;
   }
 }
@@ -150,27 +161,39 @@ async function answerIn(one: UniqueSubmit, { list, page }: Noted): Promise<Accep
 
 /**
  * A key that many submit at once has several open lists: its lanes. A submit that others were faster than some times
- * goes to a lane by its id, and the process begins there for a while.
+ * goes to a lane by its id, and the process begins there for a while. So it does when the table has refused a call
+ * because the key's items have too many: pages that fill slowly let nobody collide.
  */
 const patientTries = 3;
 const mostLanes = 64;
+const lanesMore = { collision: 2, throttle: 4 };
 const hotMs = 60_000;
 const mostHotKeys = 1_000;
 
 /** The lanes that a process of submit knows of hot keys, until when. */
 const hotKeys = new WeakMap<Lists, Map<string, { lanes: number; untilMs: number }>>();
 
-function chooseLane({ ports, key, id }: Collecting, tries: number): UniqueKey {
+const hotName = ({ tenant_id, type, unique_key }: UniqueKey): string => `${tenant_id}#${type}#${unique_key}`;
+
+/** The lanes that this process uses for the key. */
+function lanesOf({ ports, key }: Collecting): number {
+  const known = hotKeys.get(ports.lists)?.get(hotName(key));
+  return known !== undefined && known.untilMs > ports.clock.now() ? known.lanes : 1;
+}
+
+function spread(one: Collecting, times: number): void {
+  const { ports, key } = one;
+  const lanes = Math.min(mostLanes, lanesOf(one) * times);
   const hot = hotKeys.get(ports.lists) ?? new Map();
-  const name = `${key.tenant_id}#${key.type}#${key.unique_key}`;
-  const known = hot.get(name);
-  const now = ports.clock.now();
-  let lanes = known !== undefined && known.untilMs > now ? known.lanes : 1;
-  if (tries >= patientTries && tries % 2 === 1 && lanes < mostLanes) {
-    lanes *= 2;
-    if (hot.size >= mostHotKeys) hot.clear();
-    hotKeys.set(ports.lists, hot.set(name, { lanes, untilMs: now + hotMs }));
-  }
+  if (hot.size >= mostHotKeys) hot.clear();
+  hotKeys.set(ports.lists, hot.set(hotName(key), { lanes, untilMs: ports.clock.now() + hotMs }));
+}
+
+function chooseLane(one: Collecting, tries: number): UniqueKey {
+  const { key, id } = one;
+  const isLate = tries >= patientTries && tries % 2 === 1;
+  if (isLate && lanesOf(one) < mostLanes) spread(one, lanesMore.collision);
+  const lanes = lanesOf(one);
   const lane = Number.parseInt(id.slice(-4), 16) % lanes;
   return lane === 0 ? key : { ...key, unique_key: `${key.unique_key}/${lane}` };
 }

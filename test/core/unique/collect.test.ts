@@ -123,6 +123,23 @@ describe("collect", () => {
   });
 });
 
+test("submits of a process spread to further lists when the table refuses one as too many, and stay together when it is down", async () => {
+  const listsAfter = async (cause: string) => {
+    const pipeline = collecting({ maxItems: 1000 });
+    for (let input = 0; input < 10; input++) await pipeline.add(input);
+    vi.spyOn(pipeline.ports.lists, "add").mockRejectedValueOnce(
+      new PortUnavailable("the table", { cause: Object.assign(new Error(cause), { name: cause }) }),
+    );
+    await expect(pipeline.add(10)).rejects.toMatchObject(refused("unavailable"));
+    for (let input = 11; input < 51; input++) await pipeline.add(input);
+    await pipeline.drain();
+    expect(pipeline.ran.flat()).toHaveLength(50);
+    return pipeline.ran.length;
+  };
+  expect(await listsAfter("ProvisionedThroughputExceededException")).toBe(4);
+  expect(await listsAfter("InternalServerError")).toBe(1);
+});
+
 describe("the list of a task", () => {
   test("is the same in each attempt", async () => {
     let fails = 2;

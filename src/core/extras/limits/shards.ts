@@ -1,7 +1,6 @@
-import { awsThrottles } from "../../model/aws-errors.ts";
-import { PortUnavailable } from "../../model/errors.ts";
 import { isOfLimit, type Line } from "../../model/line.ts";
 import { allShards, anyShard, numberOf, shardOf } from "../../model/line-shards.ts";
+import { isThrottled } from "../../model/throttled.ts";
 import type { LineState, Lines, WaitingEntry, WaitingTask } from "../../ports/flow.ts";
 import type { Clock } from "../../ports/tasks.ts";
 import { type LimitedType, strictOf } from "../../task/type-limits.ts";
@@ -86,9 +85,6 @@ export async function join(
 }
 
 const after = (clock: Clock, ms: number) => new Promise<void>((resolve) => clock.after(ms, resolve));
-
-const isThrottled = (error: unknown): boolean =>
-  error instanceof PortUnavailable && error.cause instanceof Error && awsThrottles.includes(error.cause.name);
 
 /**
  * The shards in which tasks of a line wait. Notes what the line's own state tells. The mark may have been removed since
