@@ -334,7 +334,7 @@ describe("the table of tasks has the requests of", () => {
       await drain();
       return retry;
     };
-    expectRow('`order: "strict"`, a retry', minus(await retryOf("strict"), await retryOf("plain")));
+    expectRow('`order: "strict"`, a retry that fails', minus(await retryOf("strict"), await retryOf("plain")));
   });
 
   test("a key in the mode restart", async () => {
