@@ -85,7 +85,7 @@ const builds = [
 const worlds = [
   "test/core/children/sleeping-coordinator.test.ts",
   "test/core/control/{deaths,run-operation}.test.ts",
-  "test/core/extras/limits/{fast-rate,hand-over,pause,shards,successor}.test.ts",
+  "test/core/extras/limits/{fast-rate,hand-over,pause,shards,strict-throughput,successor}.test.ts",
   "test/core/schedules/*.property.test.ts",
   "test/core/steps/read-cost.test.ts",
   "test/core/unique/collect-rate.test.ts",

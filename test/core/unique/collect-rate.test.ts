@@ -121,6 +121,8 @@ async function costsAt({ perSecond, seconds }: { perSecond: number; seconds: num
 test("10,000 submits a second of one key are spread, and cost at most 1.2 writes each", async () => {
   const figures = await costsAt({ perSecond: 10_000, seconds: 4 });
   expect(figures.writes).toBeLessThan(1.2);
+  // The page has these two.
+  expect([figures.writes.toFixed(2), figures.reads.toFixed(1)]).toEqual(["1.06", "3.1"]);
   expect(figures.perSecond).toBeGreaterThan(9_500);
   expect(figures.refused).toBeLessThan(100);
 });
