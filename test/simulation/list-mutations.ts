@@ -67,4 +67,20 @@ export const listMutations: readonly Mutation[] = [
     replace: "",
     test: "test/core/unique/collect.test.ts",
   },
+  {
+    name: "list: a key whose calls the table refuses as too many keeps its one list",
+    file: "unique/collect.ts",
+    in: "addOrSpread",
+    find: "if (isThrottled(error)) spread",
+    replace: "if (isThrottled(error) && one.text === undefined) spread",
+    test: "test/core/unique/collect.test.ts",
+  },
+  {
+    name: "list: an outage of the table spreads keys",
+    file: "unique/collect.ts",
+    in: "addOrSpread",
+    find: "if (isThrottled(error)) spread",
+    replace: "if (isThrottled(error) || error instanceof Error) spread",
+    test: "test/core/unique/collect.test.ts",
+  },
 ];
