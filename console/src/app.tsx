@@ -4,7 +4,9 @@ import { Header } from "./header.tsx";
 import { addShortcuts } from "./keyboard.ts";
 import { SignInPage } from "./pages/sign-in.tsx";
 import { type PageOf, pages } from "./pages.tsx";
+import type { PaletteProps } from "./palette.tsx";
 import { Said } from "./parts/action.tsx";
+import { beside } from "./parts/later.tsx";
 import { Failure, Loading, Nothing, Page } from "./parts/layout.tsx";
 import { NewSecret } from "./parts/new-secret.tsx";
 import { Operations } from "./parts/progress.tsx";
@@ -14,6 +16,9 @@ import { Shortcuts } from "./shortcuts.tsx";
 import { setting } from "./signals.ts";
 import { resume } from "./start.ts";
 import { UnknownTenant } from "./tenant.tsx";
+
+/** Its code is loaded where somebody searches. */
+const Search = beside<PaletteProps>(async () => (await import("./palette.tsx")).Palette);
 
 /** Time after which a start that failed is tried again, in milliseconds. */
 const againMs = 5_000;
@@ -25,6 +30,7 @@ const allowedPages = (): PageOf[] => pages.filter(({ role, changes }) => may(rol
 export function App() {
   const error = useSignal<Error | undefined>(undefined);
   const help = useSignal(false);
+  const searches = useSignal(false);
   const ready = useSignal(false);
   const begin = async () => {
     try {
@@ -38,7 +44,10 @@ export function App() {
   };
   useEffect(() => {
     void begin();
+    const search = setting(searches, true);
     return addShortcuts([
+      { key: "/", description: "search everything", run: search },
+      { key: "Ctrl+k", description: "search everything, also while you type", run: search },
       {
         key: "?",
         description: "show these shortcuts",
@@ -56,7 +65,7 @@ export function App() {
       <button type="button" class="skip" onClick={() => document.getElementById("main")?.focus()}>
         Skip to the page
       </button>
-      <Header pages={allowedPages()} />
+      <Header pages={allowedPages()} onSearch={setting(searches, true)} />
       <main id="main" tabIndex={-1}>
         <UnknownTenant />
         <Current />
@@ -64,6 +73,7 @@ export function App() {
       </main>
       <Said />
       <NewSecret />
+      {searches.value && <Search pages={allowedPages()} onClose={setting(searches, false)} />}
       {help.value && <Shortcuts onClose={setting(help, false)} />}
     </div>
   );

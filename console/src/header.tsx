@@ -22,7 +22,7 @@ const headOf = (path = ""): string | undefined => Object.keys(parts).find((head)
 const ServerClock = beside(async () => (await import("./parts/server-clock.tsx")).ServerClock);
 
 /** Name, tenant and caller, and the links to the pages: a bar at the side, or a line above and one below the page. */
-export function Header({ pages }: { pages: readonly PageOf[] }) {
+export function Header({ pages, onSearch }: { pages: readonly PageOf[]; onSearch: () => void }) {
   return (
     <header class="side">
       <div class="side-top">
@@ -37,6 +37,11 @@ export function Header({ pages }: { pages: readonly PageOf[] }) {
         )}
       </div>
       <TenantChoice />
+      <button type="button" class="find" aria-label="Search everything" onClick={onSearch}>
+        <Icon of="search" />
+        <span>Search</span>
+        <kbd>/</kbd>
+      </button>
       <Pages of={pages} />
       <div class="side-foot">
         <Channel />

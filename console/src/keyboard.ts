@@ -1,6 +1,6 @@
 /** A shortcut of a page. */
 export interface Shortcut {
-  /** As `KeyboardEvent.key` names it, such as `j`, `/` or `?`. */
+  /** As `KeyboardEvent.key` names it, such as `j`, `/` or `?`; with `Ctrl+` before it, it works in fields, too. */
   key: string;
   /** For the list of shortcuts. */
   description: string;
@@ -24,8 +24,10 @@ addEventListener("keydown", (event) => {
     event.preventDefault();
     event.target.blur();
   }
-  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-  const found = shortcutsNow().find(({ key }) => key === event.key);
+  const isWith = event.ctrlKey || event.metaKey;
+  if (event.altKey || (!isWith && isTyping(event.target))) return;
+  const pressed = isWith ? `Ctrl+${event.key}` : event.key;
+  const found = shortcutsNow().find(({ key }) => key === pressed);
   if (found === undefined) return;
   event.preventDefault();
   found.run();

@@ -7,7 +7,7 @@ import { Choice } from "../parts/filter.tsx";
 import { Answer, Nothing, Section } from "../parts/layout.tsx";
 import { route } from "../route.ts";
 import { api } from "../session.ts";
-import { isEmpty, throughputOf, tiersOf, totalOf, waitsOf } from "./overview-data.ts";
+import { hoursOf, isEmpty, throughputOf, tiersOf, totalOf, waitsOf } from "./overview-data.ts";
 
 const hoursChoices = ["3", "12", "24"];
 
@@ -51,23 +51,30 @@ function Both({ of, tier, hours }: { of: Metrics; tier: string | undefined; hour
   const ended = throughputOf(of, tier);
   const waits = waitsOf(of, tier);
   const period = duration(of.period_seconds * 1_000);
+  const { last, before } = hoursOf(of, tier);
   return (
-    <div class="cards">
-      <Titled
-        title={`Ended tasks per ${period}: ${count(totalOf(ended, "completed"))} completed, ${count(totalOf(ended, "failed"))} failed`}
-        data={ended}
-        label={`Ended tasks per ${period}, last ${hours} hours`}
-        nothing={`No task ended in the last ${hours} hours.`}
-        format={(value) => count(value)}
-      />
-      <Titled
-        title={`Wait in the queue${tier === undefined ? ", of the slowest tier" : ""}`}
-        data={waits}
-        label={`Wait in the queue, last ${hours} hours`}
-        nothing={`No task started in the last ${hours} hours.`}
-        format={duration}
-      />
-    </div>
+    <>
+      <p class="hours">
+        <strong>{count(last.failed)}</strong> of {count(last.ended)} tasks failed in the last hour,{" "}
+        {count(before.failed)} of {count(before.ended)} in the hour before.
+      </p>
+      <div class="cards">
+        <Titled
+          title={`Ended tasks per ${period}: ${count(totalOf(ended, "completed"))} completed, ${count(totalOf(ended, "failed"))} failed`}
+          data={ended}
+          label={`Ended tasks per ${period}, last ${hours} hours`}
+          nothing={`No task ended in the last ${hours} hours.`}
+          format={(value) => count(value)}
+        />
+        <Titled
+          title={`Wait in the queue${tier === undefined ? ", of the slowest tier" : ""}`}
+          data={waits}
+          label={`Wait in the queue, last ${hours} hours`}
+          nothing={`No task started in the last ${hours} hours.`}
+          format={duration}
+        />
+      </div>
+    </>
   );
 }
 

@@ -9,6 +9,7 @@ import { Table } from "../parts/table.tsx";
 import { Time } from "../parts/text.tsx";
 import { api } from "../session.ts";
 import { useShown } from "../signals.ts";
+import { Charts } from "./overview-charts.tsx";
 
 interface Row extends QueueView {
   tier: Tier;
@@ -35,6 +36,7 @@ export function QueuesPage() {
           )}
         </Answer>
       </section>
+      <Charts />
       <Curl of={{ path: "/queues" }} />
       {chosen.value !== undefined && <PauseDialog of={chosen.value} onClose={chosen.close} />}
     </Page>

@@ -15,6 +15,7 @@ import { setting } from "../signals.ts";
 import { Calendar } from "./schedules-calendar.tsx";
 import { schedulePath } from "./schedules-data.ts";
 import { ChangeSchedule } from "./schedules-form.tsx";
+import { LastRuns } from "./schedules-runs.tsx";
 import { LastTask, RuleText, ScheduleState, ZonedTime } from "./schedules-texts.tsx";
 import { TimesTable } from "./schedules-times.tsx";
 
@@ -128,6 +129,7 @@ const Parts = ({ of }: { of: ScheduleView }) => (
     <Section title="Schedule">
       <ScheduleFacts of={of} />
     </Section>
+    <LastRuns of={of} />
     <NextTimes of={of} />
     {(of.every_seconds === null || of.source === "api") && <Calendar schedule={of} />}
     <Section title="Task">

@@ -129,13 +129,13 @@ const ranText = ({ started_at: from, finished_at: to }: TaskView): string =>
 
 /** The columns behind the ticks, with their looks. */
 const columns: readonly [name: string, look?: string][] = [
-  ["Status"],
-  ["Task"],
+  ["Status", "state"],
+  ["Task", "task"],
   ["What happens", "details"],
   ["Attempts", "wide number"],
   ["Waited", "wide number"],
   ["Ran", "wide number"],
-  ["Age", "number"],
+  ["Age", "age number"],
 ];
 
 /** True for callers who may start operations on many tasks. */
@@ -196,10 +196,10 @@ function Row({ task, index, list, isSelected, takesFocus }: RowProps) {
           />
         </span>
       )}
-      <span role="cell">
+      <span role="cell" class="state">
         <TaskStatus of={task} />
       </span>
-      <span role="cell">
+      <span role="cell" class="task">
         <a ref={link} href={hrefOf(["tasks", taskId], task)}>
           <Text of={type} most={64} />
         </a>{" "}
@@ -221,7 +221,7 @@ function Row({ task, index, list, isSelected, takesFocus }: RowProps) {
       <span role="cell" class="wide number">
         {ranText(task)}
       </span>
-      <span role="cell" class="number">
+      <span role="cell" class="age number">
         <Time at={created_at} />
       </span>
     </div>

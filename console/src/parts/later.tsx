@@ -4,9 +4,9 @@ import { useEffect } from "preact/hooks";
 import { Failure, Loading, Page } from "./layout.tsx";
 
 /** A part of a page whose code is loaded when it is shown. It is not there until then, nor when that fails. */
-export function beside(load: () => Promise<ComponentType>): ComponentType {
-  return function Beside() {
-    const loaded = useSignal<{ part?: ComponentType }>({});
+export function beside<Props extends object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
+  return function Beside(props: Props) {
+    const loaded = useSignal<{ part?: ComponentType<Props> }>({});
     useEffect(() => {
       load().then(
         (part) => {
@@ -16,7 +16,7 @@ export function beside(load: () => Promise<ComponentType>): ComponentType {
       );
     }, []);
     const { part: Part } = loaded.value;
-    return Part === undefined ? null : <Part />;
+    return Part === undefined ? null : <Part {...props} />;
   };
 }
 

@@ -134,6 +134,10 @@ describeConsole("schedules", settings, (here) => {
     const link = page.getByRole("link", { name: "open the task" });
     const taskId = (await link.getAttribute("href"))?.split("/").at(-1) ?? "";
     expect(await here.operator.ended(taskId)).toMatchObject({ status: "completed", tags: { team: "reports" } });
+    const runs = page.locator("section.part").filter({ has: page.getByRole("heading", { name: "Last runs" }) });
+    await runs.getByText("completed").waitFor();
+    const run = runs.getByRole("link", { name: /by hand$/ });
+    expect([await run.count(), await run.getAttribute("href")]).toEqual([1, `#/tasks/${taskId}`]);
     await page.getByRole("button", { name: "Pause" }).click();
     await page.getByText("Paused: no time submits anything").waitFor();
     await clean("schedule-paused");
