@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Page } from "playwright-core";
 import { pushNotice } from "../../src/core/notify/push-notice.ts";
 import { consoleFiles } from "../../src/installed/console-files.ts";
 import { ConsoleBrowser } from "../support/console.ts";
@@ -6,11 +8,51 @@ import { changeNotice } from "../support/notices.ts";
 import { principalOf, pushPorts, startHere } from "../support/own-process-server.ts";
 
 /*
- * Figures of the console on this machine: bytes, first paint, and the memory of an open list after many live messages.
- * `node --import ./src/installed/register-entries.ts test/bench/console.ts [messages]`
+ * Figures of the console on this machine: bytes, first paint, the frames of an open list with and without live messages,
+ * and its memory after many of them.
+ * `node --import ./src/installed/register-entries.ts test/bench/console.ts [messages] [seconds of frames]`
  */
 
 const messages = Number(process.argv[2] ?? 18_000);
+const frameSeconds = Number(process.argv[3] ?? 60);
+/** 18,000 an hour. */
+const messagesPerSecond = 5;
+
+/** A frame that took longer has missed its turn at 60 frames a second. */
+const lateMs = 1_000 / 30;
+
+/** Counts the frames of a page while something goes on, and the time in which its main thread was busy. */
+async function framesWhile(page: Page, work: () => Promise<void>): Promise<string> {
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send("Performance.enable");
+  const busySeconds = async () => {
+    const { metrics } = await devtools.send("Performance.getMetrics");
+    return metrics.find(({ name }) => name === "TaskDuration")?.value ?? 0;
+  };
+  await page.evaluate(() => {
+    const seen = { took: [] as number[], last: performance.now(), on: true };
+    const next = (at: number) => {
+      seen.took.push(at - seen.last);
+      seen.last = at;
+      if (seen.on) requestAnimationFrame(next);
+    };
+    requestAnimationFrame(next);
+    Object.assign(globalThis, { seenFrames: seen });
+  });
+  const before = await busySeconds();
+  await work();
+  const busy = (await busySeconds()) - before;
+  const took = await page.evaluate(() => {
+    const { seenFrames } = globalThis as unknown as { seenFrames: { took: number[]; on: boolean } };
+    seenFrames.on = false;
+    return seenFrames.took;
+  });
+  await devtools.detach();
+  const late = took.filter((ms) => ms > lateMs).length;
+  const perSecond = (took.length / took.reduce((sum, ms) => sum + ms, 0)) * 1_000;
+  return `${took.length} frames, ${perSecond.toFixed(1)} a second, ${late} late, ${busy.toFixed(2)} s of the main thread`;
+}
+
 const files = Object.entries(consoleFiles());
 const total = files.reduce((sum, [, text]) => sum + Buffer.byteLength(text), 0);
 for (const [name, text] of files) console.log(`${name}: ${(Buffer.byteLength(text) / 1024).toFixed(1)} KiB`);
@@ -39,9 +81,21 @@ try {
   };
   const before = await heapMiB();
   const ports = pushPorts();
-  for (let index = 0; index < messages; index++) {
+  const push = (index: number) => {
     const of = { tenant_id: "acme", requested_by: principalOf("dev-acme"), task_id: ids[index % ids.length] ?? "" };
-    await pushNotice(ports, changeNotice({ ...of, progress: index % 100 }));
+    return pushNotice(ports, changeNotice({ ...of, progress: index % 100 }));
+  };
+  console.log(`without messages: ${await framesWhile(page, () => sleep(frameSeconds * 1_000))}`);
+  const paced = async () => {
+    const from = performance.now();
+    for (let index = 0; index < frameSeconds * messagesPerSecond; index++) {
+      await sleep(Math.max(0, from + (index * 1_000) / messagesPerSecond - performance.now()));
+      await push(index);
+    }
+  };
+  console.log(`with ${messagesPerSecond} messages a second: ${await framesWhile(page, paced)}`);
+  for (let index = 0; index < messages; index++) {
+    await push(index);
     if (index % 500 === 0) await api.submit("probe.echo", { value: index }, { delay_seconds: 3_600 });
   }
   console.log(

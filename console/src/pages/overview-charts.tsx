@@ -7,7 +7,8 @@ import { Choice } from "../parts/filter.tsx";
 import { Answer, Nothing, Section } from "../parts/layout.tsx";
 import { route } from "../route.ts";
 import { api } from "../session.ts";
-import { hoursOf, isEmpty, throughputOf, tiersOf, totalOf, waitsOf } from "./overview-data.ts";
+import { isEmpty, throughputOf, tiersOf, totalOf, waitsOf } from "./overview-data.ts";
+import { hoursOf } from "./overview-hours.ts";
 
 const hoursChoices = ["3", "12", "24"];
 
@@ -51,7 +52,8 @@ function Both({ of, tier, hours }: { of: Metrics; tier: string | undefined; hour
   const ended = throughputOf(of, tier);
   const waits = waitsOf(of, tier);
   const period = duration(of.period_seconds * 1_000);
-  const { last, before } = hoursOf(of, tier);
+  const [completed = [], failed = []] = ended.lines.map(({ values }) => values);
+  const { last, before } = hoursOf({ times: ended.times, completed, failed }, Date.parse(of.to) / 1_000);
   return (
     <>
       <p class="hours">

@@ -221,28 +221,6 @@ export function waitsOf(metrics: Metrics, tier: string | undefined): ChartData {
   return { times, lines: [line("p50", "half wait less (p50)", "accent"), line("p95", "95 % wait less (p95)", "warn")] };
 }
 
-/** Ended tasks of an hour. */
-export interface Hour {
-  ended: number;
-  failed: number;
-}
-
-const hourSeconds = 3_600;
-
-/** The ended tasks of the last hour, and of the one before it. */
-export function hoursOf(metrics: Metrics, tier: string | undefined): { last: Hour; before: Hour } {
-  const { times, lines } = throughputOf(metrics, tier);
-  const endSeconds = Date.parse(metrics.to) / 1_000;
-  const hour = (ago: number): Hour => {
-    const isIn = (index: number) => Math.floor((endSeconds - (times[index] ?? 0)) / hourSeconds) === ago;
-    const [completed = 0, failed = 0] = lines.map(({ values }) =>
-      values.reduce<number>((total, value, index) => total + (isIn(index) ? (value ?? 0) : 0), 0),
-    );
-    return { ended: completed + failed, failed };
-  };
-  return { last: hour(0), before: hour(1) };
-}
-
 /** The sum of a line. */
 export const totalOf = ({ lines }: ChartData, name: string): number =>
   (lines.find((line) => line.name === name)?.values ?? []).reduce<number>((total, value) => total + (value ?? 0), 0);

@@ -11,6 +11,7 @@ import type { TaskList } from "../task-list.ts";
 import { TaskStatus, WhatHappens } from "./task-state.tsx";
 import { waitedText } from "./tasks-query.ts";
 import { mostTicked } from "./tasks-selection.tsx";
+import { sharesText } from "./tasks-shares.ts";
 
 /** The rows of a list, with the shortcuts that go through them. */
 export function Rows({ list }: { list: TaskList }) {
@@ -100,6 +101,7 @@ export function Rows({ list }: { list: TaskList }) {
 /** The number of the rows, and of those that are not shown. */
 function Foot({ list }: { list: TaskList }) {
   const tasks = list.tasks.value;
+  const shares = sharesText(tasks);
   return (
     <>
       <p class="muted" role="status">
@@ -109,6 +111,11 @@ function Foot({ list }: { list: TaskList }) {
             ? ""
             : `${count(tasks.length)} ${tasks.length === 1 ? "task" : "tasks"}${list.complete.value ? "" : ", more when you scroll"}`}
       </p>
+      {shares !== "" && (
+        <p class="muted">
+          Of these: <Text of={shares} most={400} />
+        </p>
+      )}
       {tasks.length === 0 && !list.loading.value && list.error.value === undefined && (
         <Nothing>No task matches.</Nothing>
       )}

@@ -15,6 +15,7 @@ interface View {
 const given: readonly View[] = [
   { name: "All", query: {} },
   { name: "Running", query: { status: "processing" } },
+  { name: "Waiting", query: { status: "pending" } },
   { name: "Retrying", query: { status: "pending", retrying: "true" } },
   { name: "Failed", query: { status: "failed" } },
   { name: "Later", query: { status: "scheduled" } },
