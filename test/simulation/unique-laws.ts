@@ -30,6 +30,9 @@ const nameOf = ({ task_id, created_at }: Submitted): string => `${task_id} ${cre
 const replacing = (mode: string | undefined): boolean => mode === "replace" || mode === "debounce";
 const isUnstarted = ({ status, attempts_total }: TaskRecord): boolean => status === "pending" && attempts_total === 0;
 
+/** Without any trouble a worker gets the message of a task within this time, in milliseconds: less than any retention. */
+const inLineMs = 50_000;
+
 /** Longest time between a message and the note that it is sent, in milliseconds. */
 const noteMs = 1000;
 
@@ -139,6 +142,7 @@ export class UniqueLaws {
     const isOfTurn = before.waiting_for?.kind === "unique" || before.superseded_by !== after.superseded_by;
     if (isOfTurn) this.#lives.costs.lookedAt(after.task_id);
     this.#superseded(before, after);
+    this.#cancelledInLine(before, after);
     if (after.due_at !== before.due_at) this.#moved(before, after, from);
     // The first attempt of a task that collects inputs makes the list its input.
     if (after.input_part === before.input_part || after.collects !== undefined) return;
@@ -197,6 +201,21 @@ export class UniqueLaws {
       if (!isOver) open.push(present);
     }
     return open;
+  }
+
+  /** A task that is cancelled before its turn still ends those in whose place it was submitted. */
+  #cancelledInLine(before: TaskRecord, after: TaskRecord): void {
+    const isInLine = before.status === "pending" && before.waiting_for?.kind === "unique";
+    if (!isInLine || after.status !== "cancelled" || !this.#restarts.has(nameOf(after))) return;
+    if (!this.#messaged.has(nameOf(after))) return;
+    this.#watched.time.after(inLineMs, () => {
+      if (!this.#isCalm()) return;
+      for (const { status, cancel_requested_at, task_id } of this.#openBefore(after)) {
+        const isAsked = status === "processing" && cancel_requested_at !== undefined;
+        if (!isAsked)
+          this.#lives.violated(`unique: ${task_id} goes on, in whose place it was submitted`, after.task_id);
+      }
+    });
   }
 
   /** No task is cancelled for one that may never start. */

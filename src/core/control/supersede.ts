@@ -14,12 +14,22 @@ import { cancelAny } from "./control.ts";
  * @throws PortUnavailable
  */
 export async function supersede(ports: EndPorts, record: TaskRecord, given?: Envelope): Promise<TaskRecord> {
+  await cancelBefore(ports, record);
+  return startInTurn(ports, record, given);
+}
+
+/**
+ * Cancels the tasks that a task waits for, or waited for when it was cancelled itself: not the later rounds of these,
+ * which an operator has started since. Repeatable.
+ * @throws PortUnavailable
+ */
+export async function cancelBefore(ports: EndPorts, record: TaskRecord): Promise<void> {
   for (const taskId of tasksBefore(record)) {
     const before = await openBefore(ports, record, taskId);
     const isAsked = before?.status === "processing" && before.superseded_by !== undefined;
-    if (before !== undefined && !isAsked) await cancelFor(ports, before, record);
+    const isLater = record.status === "cancelled" && before !== undefined && before.round > 1;
+    if (before !== undefined && !isAsked && !isLater) await cancelFor(ports, before, record);
   }
-  return startInTurn(ports, record, given);
 }
 
 async function cancelFor(ports: EndPorts, before: TaskRecord, { task_id }: TaskRecord): Promise<void> {

@@ -99,11 +99,13 @@ export async function resolveUnclaimed(
   const { envelope } = message;
   if (record === undefined || !isKept(record, now) || !isOf(envelope, record)) {
     // A short retention may have ended before anybody told of the end.
-    if (record !== undefined && isOf(envelope, record)) await extras.ended(ports, record);
+    await (record && isOf(envelope, record) && extras.ended(ports, record));
     ports.log.warn("dropped a message whose task does not exist", { outcome: "skipped_unknown" });
     return "done";
   }
   if (isTerminal(record.status)) {
+    // It may have left it to this message to end the tasks before it.
+    if (record.waiting_for) await lookAtTurn(ports, message, record);
     await followUp(ports, record, envelope);
     if (!message.grant?.spare) reportDuplicate(ports, record, "dropped a message of a task that has ended");
     return "done";
@@ -132,6 +134,9 @@ async function sendOn(ports: SettlePorts, { delivery, envelope }: TaskMessage, r
 const wasReplaced = ({ replaced, attempts_total }: TaskRecord): boolean =>
   replaced !== undefined && attempts_total === 0;
 
+const lookAtTurn = async (...given: [SettlePorts, TaskMessage, TaskRecord]): Promise<Verdict> =>
+  (await import("./wait-for-turn.ts")).lookAtTurn(...given);
+
 /**
  * A message that comes before its task's due time. The wait's own message is on its way, unless its sender died before
  * it sent it. So this one waits, too: a new message for each early one would multiply them. A long wait has one
@@ -145,9 +150,7 @@ async function resolveEarly(
   message: TaskMessage,
   record: TaskRecord,
 ): Promise<Verdict> {
-  if (record.waiting_for?.kind === "unique") {
-    return (await import("./wait-for-turn.ts")).lookAtTurn(ports, message, record);
-  }
+  if (record.waiting_for?.kind === "unique") return lookAtTurn(ports, message, record);
   const { envelope, delivery } = message;
   const seconds = Math.ceil((Date.parse(record.due_at) - ports.clock.now()) / 1000) + 1;
   if (seconds > longestDelaySeconds || wasReplaced(record)) {

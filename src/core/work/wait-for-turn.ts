@@ -1,4 +1,4 @@
-import { supersede } from "../control/supersede.ts";
+import { cancelBefore, supersede } from "../control/supersede.ts";
 import { followUp } from "../end/follow-up.ts";
 import { firstLookSeconds } from "../end/turn.ts";
 import { iso, type TaskRecord } from "../model/record.ts";
@@ -12,7 +12,8 @@ import type { TaskMessage } from "../task/task-message.ts";
 
 /**
  * Looks at a task that waits for the end of those that had its unique key. Its submit may have died before it cancelled
- * them, and the end of the last one may not have been told. The message is sent anew, later each time: many receives
+ * them, or may have left that to this call, also if the task was cancelled since: they were to end. The end of the last
+ * one may not have been told. The message is sent anew, later each time: many receives
  * would bring it to redrive.
  * @throws PortUnavailable
  */
@@ -28,6 +29,7 @@ export async function lookAtTurn(
   if (!isWaiting(current)) {
     // Who ended it may have died before anybody was told.
     if (isTerminal(current.status)) await followUp(ports, current, envelope);
+    if (current.status === "cancelled") await cancelBefore(ports, current);
     return "done";
   }
   const nowMs = ports.clock.now();

@@ -163,6 +163,34 @@ describe("restart", () => {
     expect({ ran: pipeline.ran, most: pipeline.most() }).toEqual({ ran: ["one", "last"], most: 1 });
   });
 
+  test("a task that is cancelled before a worker has seen it cancels the one before it all the same", async () => {
+    const pipeline = restarting();
+    const first = await pipeline.start("one");
+    // Submit has no right to cancel: the worker that gets the message does so.
+    const { supersede: _, ...ports } = pipeline.ports;
+    const second = await pipeline.restart("two", {}, ports);
+    await cancel(pipeline.ports, second.record);
+    expect((await pipeline.recordOf(first.record)).cancel_requested_at).toBeUndefined();
+    await pipeline.work();
+    expect(await pipeline.recordOf(first.record)).toMatchObject({ superseded_by: second.record.task_id });
+    await first.end();
+    await pipeline.drain();
+    expect(statusesOf(pipeline)).toEqual(["cancelled", "cancelled"]);
+    expect(pipeline.ran).toEqual(["one"]);
+  });
+
+  test("a task that was cancelled before its turn leaves a later round of the one before it alone", async () => {
+    const pipeline = restarting();
+    const first = await pipeline.start("one");
+    const { supersede: _, ...ports } = pipeline.ports;
+    const second = await pipeline.restart("two", {}, ports);
+    await cancel(pipeline.ports, second.record);
+    await pipeline.records.change(first.record, { when: {}, set: { round: 2 } });
+    await pipeline.work();
+    expect((await pipeline.recordOf(first.record)).cancel_requested_at).toBeUndefined();
+    await first.end();
+  });
+
   test("no other call starts it before its turn, and replace gives it an input", async () => {
     const pipeline = restarting();
     const first = await pipeline.start("one");

@@ -115,8 +115,7 @@ export class FlowBook {
 
   /** Reads a page again with the next look. */
   expire(name: string): void {
-    const page = this.#pages.get(name);
-    if (page !== undefined) page.untilMs = 0;
+    Object(this.#pages.get(name)).untilMs = 0;
   }
 
   /** Reads a page again when it is too old. The earlier content stays in use while the table does not answer. */
