@@ -4,7 +4,7 @@ import type { TaskContext } from "../../src/core/task/context.ts";
 import { BreakerLaws, inputIn, keyIn } from "./breaker-laws.ts";
 import { HandOverLaws } from "./hand-over-laws.ts";
 import type { Invocation } from "./invocation.ts";
-import type { Lives, Watched } from "./lives.ts";
+import type { Life, Lives, Watched } from "./lives.ts";
 import { PacedLaws } from "./paced-laws.ts";
 import { againMs, RateLaws } from "./rate-laws.ts";
 
@@ -193,8 +193,11 @@ export class FlowLaws {
     const { table, time, core } = this.#watched;
     const nowIso = core.record.iso(time.now);
     const keyOf = (taskId: string) => (places.keyed ? keyIn(this.#lives.life(taskId)?.input) : "");
+    // A process that stood still may renew a lease as it dies: nobody keeps the place of that attempt.
+    const isLost = ({ process }: Invocation) => process.stood && !process.alive;
+    const isAtWork = ({ claims }: Life) => claims.slice(-1).every(({ by }) => !isLost(by));
     const running = [...this.#lives.lives.values()]
-      .filter(({ tenantId }) => tenantId === record.tenant_id)
+      .filter((life) => life.tenantId === record.tenant_id && isAtWork(life))
       .map(({ tenantId, taskId }) => table.read({ tenant_id: tenantId, task_id: taskId }))
       .filter(
         (other) =>

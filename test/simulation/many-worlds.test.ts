@@ -122,6 +122,7 @@ describe("the promises under crashes, failures, repeats and delays", () => {
     ["the message of the next task of a line cannot be read", 412008822, "flow"],
     ["a task that got a place meets a pause, and comes to its line again within seconds", 414000587, "flow"],
     ["a line whose places are apart has more of them by a newer input, and none is in use yet", 414002739, "flow"],
+    ["a process that stood still renews leases as it dies, after the end of their places", 416200764, "flow"],
     ["a tier is paused for days, in which its tasks keep their turns", 446000120, "strict"],
     ["a retry's early message comes after the end of its round, and takes the turn for a moment", 444001030, "strict"],
     ["a write that moves a task comes once more, after another call has moved it back", 422024710, undefined],
