@@ -1,9 +1,8 @@
 import { CfnSchedule } from "aws-cdk-lib/aws-scheduler";
 import type { Construct } from "constructs";
 import { type AppSchedule, appRule } from "../src/core/schedules/app-schedule.ts";
-import { purgeRule } from "../src/core/schedules/deployed-rule.ts";
 import type { SchedulerRule } from "../src/core/schedules/ports.ts";
-import { ruleInput } from "../src/core/schedules/rule-input.ts";
+import { purgeRule, ruleInput } from "../src/core/schedules/rule-input.ts";
 import type { Scheduling } from "./scheduling.ts";
 
 /**

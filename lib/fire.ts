@@ -2,7 +2,7 @@ import { Aws } from "aws-cdk-lib";
 import { CfnRule } from "aws-cdk-lib/aws-events";
 import { ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import type { AppSchedule } from "../src/core/schedules/app-schedule.ts";
-import { deployedPattern, deployedPayload } from "../src/core/schedules/deployed-rule.ts";
+import { deployedPattern, deployedPayload } from "../src/core/schedules/rule-input.ts";
 import type { AppTrigger } from "../src/core/schedules/trigger.ts";
 import { toEnv } from "../src/settings/config.ts";
 import { allowMeasure, allowObjects, allowSendTasks, allowTable } from "./access.ts";

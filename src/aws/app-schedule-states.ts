@@ -1,5 +1,4 @@
-import type { AppScheduleState } from "../core/schedules/app-schedule-record.ts";
-import type { AppScheduleStates } from "../core/schedules/ports.ts";
+import type { AppScheduleState, AppScheduleStates } from "../core/schedules/ports.ts";
 import type { ScheduleKey } from "../core/schedules/schedule-record.ts";
 import { type DynamoTable, fieldsOf, isNew } from "./dynamo-table.ts";
 import { getMany } from "./get-many.ts";

@@ -1,7 +1,7 @@
 import type { Clock, Log } from "../core/ports/tasks.ts";
 import { handlerSchedules } from "../core/schedules/handler-schedules.ts";
 import type { KnownType } from "../core/task/catalog.ts";
-import type { HandlerSchedules } from "../core/task/handler-schedule.ts";
+import type { HandlerSchedules } from "../core/task/handler-submit.ts";
 import { fromEnv } from "../settings/config.ts";
 import { queueClient, schedulerClient } from "./clients.ts";
 import type { DynamoTable } from "./dynamo-table.ts";

@@ -1,4 +1,4 @@
-import type { ListInput, ListKey, ListPage, ListPlace, Lists, PageRoom } from "../core/ports/lists.ts";
+import type { ListInput, ListKey, ListPage, ListPlace, Lists, PageRoom } from "../core/ports/unique.ts";
 import { inLanes } from "../util/in-lanes.ts";
 import type { DynamoTable, Item } from "./dynamo-table.ts";
 import { keys } from "./table.ts";

@@ -1,4 +1,4 @@
-import { type Redact, redacted } from "../core/task/redact.ts";
+import { type Redact, redacted } from "../core/task/handler-log.ts";
 
 /** A line in CloudWatch's embedded metric format: `_aws` names the members that are metrics and dimensions. */
 interface MetricLine extends Record<string, unknown> {

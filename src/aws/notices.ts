@@ -1,8 +1,7 @@
 import { SendMessageBatchCommand, type SQSClient } from "#aws-sdk/client-sqs";
 import { messageText } from "../core/model/envelope.ts";
 import { PortUnavailable } from "../core/model/errors.ts";
-import type { Notice } from "../core/ports/notice.ts";
-import type { Notices } from "../core/ports/notify.ts";
+import type { Notice, Notices } from "../core/ports/notify.ts";
 import type { Config } from "../settings/config.ts";
 import { queueClient, tableClient } from "./clients.ts";
 import { DynamoTable } from "./dynamo-table.ts";

@@ -1,4 +1,4 @@
-import type { SignalLink, SignalLinks } from "../core/ports/signal-links.ts";
+import type { SignalLink, SignalLinks } from "../core/ports/steps.ts";
 import { type DynamoTable, fieldsOf, isNew } from "./dynamo-table.ts";
 
 /** An expired item is kept for this time, in seconds. */

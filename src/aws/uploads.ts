@@ -1,4 +1,4 @@
-import type { Upload, Uploads } from "../core/ports/uploads.ts";
+import type { Upload, Uploads } from "../core/ports/blob.ts";
 import { type DynamoTable, fieldsOf, isNew } from "./dynamo-table.ts";
 import { keys } from "./table.ts";
 

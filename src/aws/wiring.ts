@@ -1,5 +1,5 @@
 import { countingRecords } from "../core/limits/quota.ts";
-import type { DispatchPorts } from "../core/ports/step-ports.ts";
+import type { DispatchPorts } from "../core/ports/steps.ts";
 import type { Log } from "../core/ports/tasks.ts";
 import type { Config } from "../settings/config.ts";
 import { DynamoBlobList } from "./blob-list.ts";

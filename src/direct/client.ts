@@ -12,8 +12,12 @@ import { tenantPattern } from "../core/model/keys.ts";
 import { Problem, problemCodes } from "../core/model/problem.ts";
 import { isTraceparent } from "../core/ports/tracing.ts";
 import { acceptedView, submit } from "../core/submit/submit.ts";
-import { checkIdempotencyKey, isCorrelationId, type SubmitCall } from "../core/submit/submit-call.ts";
-import type { SubmitPorts } from "../core/submit/submit-ports.ts";
+import {
+  checkIdempotencyKey,
+  isCorrelationId,
+  type SubmitCall,
+  type SubmitPorts,
+} from "../core/submit/submit-ports.ts";
 import { loadSubmitSchema } from "../core/submit/usual-submit.ts";
 import type { KnownTypes } from "../core/task/catalog.ts";
 import { parseBody } from "../http/body.ts";

@@ -1,9 +1,8 @@
 import { fitsOf } from "../core/model/fits.ts";
 import { Problem } from "../core/model/problem.ts";
 import type { Clock } from "../core/ports/tasks.ts";
-import { orUnavailable } from "../core/submit/send-task.ts";
-import type { KnownTypes } from "../core/task/catalog.ts";
-import { parseCatalog } from "../core/task/catalog.ts";
+import { orUnavailable } from "../core/submit/admit-task.ts";
+import { type KnownTypes, parseCatalog } from "../core/task/catalog.ts";
 import { knownTypes } from "../core/task/known-types.ts";
 
 /** The catalogue is read again after this time, in milliseconds. */

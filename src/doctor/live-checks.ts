@@ -1,4 +1,4 @@
-import { purgeRule } from "../core/schedules/deployed-rule.ts";
+import { purgeRule } from "../core/schedules/rule-input.ts";
 import { releases, skippedBetween } from "../settings/releases.ts";
 import type { Deployment, Resource } from "./deployment.ts";
 import { about, type Check, type Finding } from "./finding.ts";

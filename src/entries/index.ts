@@ -20,7 +20,7 @@ export {
   WorkerStopping,
 } from "../core/model/errors.ts";
 export type { Tier } from "../core/model/tier.ts";
-export { ChildFailed, StepFailed, StepTimedOut } from "../core/steps/step-failed.ts";
+export { ChildFailed, StepFailed, StepTimedOut } from "../core/steps/step-tools.ts";
 export { currentTask, traceHeaders } from "../core/task/ambient.ts";
 export type { SignalUrlOptions, TaskContext, TaskLog } from "../core/task/context.ts";
 export {
@@ -30,7 +30,6 @@ export {
   type TaskEnvironment,
   type VariableOption,
 } from "../core/task/environment.ts";
-export type { TaskFailure } from "../core/task/failure.ts";
 export type {
   ChildSubmit,
   Runnable,
@@ -41,8 +40,8 @@ export type {
 } from "../core/task/handler-submit.ts";
 export { defineProcess, type TaskProcess } from "../core/task/process.ts";
 export { type FileResult, file, type OutcomeResult, withOutcome } from "../core/task/result.ts";
-export type { RetryPolicy } from "../core/task/retry.ts";
-export type { StepAttempt, StepOptions } from "../core/task/step-options.ts";
+export type { RetryPolicy, TaskFailure } from "../core/task/retry.ts";
+export type { StepAttempt, StepOptions } from "../core/task/step-calls.ts";
 export {
   type DefinedTask,
   defineTask,

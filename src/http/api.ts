@@ -4,7 +4,7 @@ import { Problem } from "../core/model/problem.ts";
 import { wholeDeployment } from "../core/ports/audit.ts";
 import type { Log, SpanStart, Tracing } from "../core/ports/tasks.ts";
 import { isTraceparent } from "../core/ports/tracing.ts";
-import { isCorrelationId } from "../core/submit/submit-call.ts";
+import { isCorrelationId } from "../core/submit/submit-ports.ts";
 import type { ApiResponse, Call } from "./call.ts";
 import type { AuthorizerContext, GatewayEvent } from "./event.ts";
 import { problemResponse } from "./problem.ts";

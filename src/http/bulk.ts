@@ -8,7 +8,7 @@ import { systemTenant } from "../core/model/internal-names.ts";
 import { parseInput } from "../core/model/invalid.ts";
 import { Problem } from "../core/model/problem.ts";
 import type { TaskRecord } from "../core/model/record.ts";
-import type { DispatchPorts } from "../core/ports/step-ports.ts";
+import type { DispatchPorts } from "../core/ports/steps.ts";
 import type { TenantList } from "../core/schedules/ports.ts";
 import { internalTypes } from "../core/task/internal-types.ts";
 import { isForAll } from "../operations/act.ts";

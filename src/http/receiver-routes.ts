@@ -7,7 +7,7 @@ import { Problem } from "../core/model/problem.ts";
 import { deliveryStates } from "../core/model/words.ts";
 import { deliveriesOf, findReceiver, type LogPorts, type ReceiverPorts } from "../core/notify/manage-receivers.ts";
 import type { Receiver, ReceiverKey, Receivers } from "../core/ports/receivers.ts";
-import type { DispatchPorts } from "../core/ports/step-ports.ts";
+import type { DispatchPorts } from "../core/ports/steps.ts";
 import type { Clock } from "../core/ports/tasks.ts";
 import type { Delivery } from "../core/ports/webhooks.ts";
 import type { TenantList } from "../core/schedules/ports.ts";

@@ -1,7 +1,7 @@
 import type { ViewPorts } from "../core/end/view.ts";
 import type { CountRequest } from "../core/limits/gate.ts";
 import { type SignalPorts, signal } from "../core/steps/signal.ts";
-import { checkSignal } from "../core/task/check-signal.ts";
+import { checkSignal } from "../core/task/check-submit.ts";
 import { changedTask } from "../operations/task.ts";
 import { shown } from "./acts.ts";
 import { type ApiPorts, type HandlersOf, identify } from "./api.ts";

@@ -1,4 +1,4 @@
-import type { ListInput, ListKey, ListPage, ListPlace, Lists, PageRoom } from "../core/ports/lists.ts";
+import type { ListInput, ListKey, ListPage, ListPlace, Lists, PageRoom } from "../core/ports/unique.ts";
 import { copy } from "./copy.ts";
 
 interface StoredPage extends ListPage {

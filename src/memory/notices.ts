@@ -1,5 +1,4 @@
-import type { Notice } from "../core/ports/notice.ts";
-import type { Notices } from "../core/ports/notify.ts";
+import type { Notice, Notices } from "../core/ports/notify.ts";
 import type { Clock } from "../core/ports/tasks.ts";
 import { copy } from "./copy.ts";
 

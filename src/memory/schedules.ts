@@ -1,7 +1,7 @@
 import type { Page } from "../core/ports/tasks.ts";
-import type { AppScheduleState } from "../core/schedules/app-schedule-record.ts";
 import { RuleRefused } from "../core/schedules/cron.ts";
 import type {
+  AppScheduleState,
   AppScheduleStates,
   FiringProgress,
   Firings,

@@ -1,4 +1,4 @@
-import type { SignalLink, SignalLinks } from "../core/ports/signal-links.ts";
+import type { SignalLink, SignalLinks } from "../core/ports/steps.ts";
 
 /** Links in memory. Nothing deletes them. */
 export class MemorySignalLinks implements SignalLinks {

@@ -1,4 +1,4 @@
-import type { Upload, Uploads } from "../core/ports/uploads.ts";
+import type { Upload, Uploads } from "../core/ports/blob.ts";
 import { copy } from "./copy.ts";
 
 const nameOf = (tenantId: string, uploadId: string): string => JSON.stringify([tenantId, uploadId]);

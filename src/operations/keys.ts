@@ -3,7 +3,7 @@ import { roles } from "../core/model/identity.ts";
 import { type ApiKey, isKeyId, newApiKey } from "../core/model/keys.ts";
 import { Problem } from "../core/model/problem.ts";
 import { iso } from "../core/model/record.ts";
-import { requestClosedChannels } from "../core/notify/close-channels.ts";
+import { requestClosedChannels } from "../core/notify/connect.ts";
 import type { Notices } from "../core/ports/notify.ts";
 import type { Clock, KeyStore } from "../core/ports/tasks.ts";
 import { timeSchema } from "../core/submit/submit-body.ts";

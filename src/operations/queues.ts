@@ -5,7 +5,7 @@ import { pauseName } from "../core/model/line.ts";
 import { Problem } from "../core/model/problem.ts";
 import { type Tier, tiers } from "../core/model/tier.ts";
 import type { FlowSettings, Pause } from "../core/ports/flow.ts";
-import type { DispatchPorts } from "../core/ports/step-ports.ts";
+import type { DispatchPorts } from "../core/ports/steps.ts";
 import type { Clock, Log, QueueAges, QueueDepths, Records, RetryCounts } from "../core/ports/tasks.ts";
 import { lastRescue, type RescuePass } from "../core/schedules/rescue-state.ts";
 import { on, type TextsOf } from "./act.ts";

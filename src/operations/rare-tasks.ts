@@ -1,9 +1,8 @@
 import * as z from "zod";
 import { changeInput } from "../core/control/change-input.ts";
-import { changePriority, type MovePorts } from "../core/control/change-priority.ts";
 import type { ControlPorts } from "../core/control/control.ts";
 import { checkGiven } from "../core/control/given-input.ts";
-import { reschedule } from "../core/control/reschedule.ts";
+import { changePriority, type MovePorts, reschedule } from "../core/control/move.ts";
 import { inputOf, stepsOf } from "../core/control/stored-parts.ts";
 import type { ViewPorts } from "../core/end/view.ts";
 import { PermanentError } from "../core/model/errors.ts";

@@ -1,4 +1,4 @@
-import { waitsSeconds } from "../core/notify/tries.ts";
+import { waitsSeconds } from "../core/notify/deliver.ts";
 import { limits } from "./figures.ts";
 import type { Scenario } from "./scenario.ts";
 import type { Outcome } from "./simulate.ts";

@@ -1,6 +1,6 @@
 import { attemptIsOpen, runInContext } from "../core/task/ambient.ts";
 import type { TaskContext } from "../core/task/context.ts";
-import type { StepAttempt, StepOptions } from "../core/task/step-options.ts";
+import type { StepAttempt, StepOptions } from "../core/task/step-calls.ts";
 import type { TaskType } from "../core/task/task.ts";
 import { inShort } from "../util/foreign-value.ts";
 import type { Lines, LogLine, Step, Track } from "./track.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { taskLinesFromConsole } from "../../src/aws/console-lines.ts";
-import { redacted } from "../../src/core/task/redact.ts";
+import { redacted } from "../../src/core/task/handler-log.ts";
 import { type KeptLog, memoryPipeline, typeOf } from "../support/memory-pipeline.ts";
 
 /** A line as aws-embedded-metrics 4.2.1 writes it in a function. */

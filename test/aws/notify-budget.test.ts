@@ -1,6 +1,6 @@
 import type { Context, SQSEvent } from "aws-lambda";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import type { Notice } from "../../src/core/ports/notice.ts";
+import type { Notice } from "../../src/core/ports/notify.ts";
 import { toEnv } from "../../src/settings/config.ts";
 import { emulatedQueues, emulatedScheduler, emulatedTable } from "../contract/emulators.ts";
 import { resources, stage } from "../lib/synthesis.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { keys } from "../../src/aws/table.ts";
-import { bucketName } from "../../src/core/extras/limits/buckets.ts";
+import { bucketName } from "../../src/core/extras/limits/shards.ts";
 import { placesPerUnit } from "../../src/core/task/type-limits.ts";
 import { bytesOf, unitBytes } from "../../src/util/item-bytes.ts";
 

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { ListInput, ListKey, Lists } from "../../src/core/ports/lists.ts";
+import type { ListInput, ListKey, Lists } from "../../src/core/ports/unique.ts";
 
 /** An implementation of `Lists`. */
 export interface ListsUnderTest {

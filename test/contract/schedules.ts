@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { AppScheduleState } from "../../src/core/schedules/app-schedule-record.ts";
 import { RuleRefused } from "../../src/core/schedules/cron.ts";
 import type {
+  AppScheduleState,
   AppScheduleStates,
   Firings,
   Rules,

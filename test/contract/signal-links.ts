@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { SignalLink, SignalLinks } from "../../src/core/ports/signal-links.ts";
+import type { SignalLink, SignalLinks } from "../../src/core/ports/steps.ts";
 
 export interface SignalLinksUnderTest {
   links: SignalLinks;

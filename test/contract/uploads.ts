@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Upload, Uploads } from "../../src/core/ports/uploads.ts";
+import type { Upload, Uploads } from "../../src/core/ports/blob.ts";
 
 export interface UploadsUnderTest {
   uploads: Uploads;

@@ -5,7 +5,7 @@ import { ApiGatewayManagementApiClient, DeleteConnectionCommand } from "@aws-sdk
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createBackend } from "../../examples/progress-page/backend.ts";
 import { pushNotice } from "../../src/core/notify/push-notice.ts";
-import type { ChangeNotice } from "../../src/core/ports/notice.ts";
+import type { ChangeNotice } from "../../src/core/ports/notify.ts";
 import { listen } from "../../src/local/net/listen.ts";
 import { chromium, noChromium, whileOpen } from "../support/browser.ts";
 import { Client } from "../support/http-client.ts";

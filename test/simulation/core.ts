@@ -3,9 +3,9 @@ import * as child from "../../src/core/children/child.ts";
 import * as spawn from "../../src/core/children/spawn-child.ts";
 import * as letters from "../../src/core/control/act-on-task.ts";
 import * as cancelChildren from "../../src/core/control/cancel-children.ts";
-import * as priority from "../../src/core/control/change-priority.ts";
 import * as control from "../../src/core/control/control.ts";
-import * as reschedule from "../../src/core/control/reschedule.ts";
+import * as priority from "../../src/core/control/move.ts";
+import * as reschedule from "../../src/core/control/move.ts";
 import * as supersede from "../../src/core/control/supersede.ts";
 import * as sweep from "../../src/core/control/sweep.ts";
 import * as requestSweep from "../../src/core/end/request-sweep.ts";
@@ -91,7 +91,7 @@ const paths: Record<keyof Core, string> = {
   cancelChildren: "control/cancel-children.ts",
   catalog: "task/catalog.ts",
   change: "model/change.ts",
-  changePriority: "control/change-priority.ts",
+  changePriority: "control/move.ts",
   child: "children/child.ts",
   ambient: "task/ambient.ts",
   checks: "submit/usual-submit.ts",
@@ -110,7 +110,7 @@ const paths: Record<keyof Core, string> = {
   record: "model/record.ts",
   redrive: "work/redrive.ts",
   requestSweep: "end/request-sweep.ts",
-  reschedule: "control/reschedule.ts",
+  reschedule: "control/move.ts",
   rescue: "schedules/rescue.ts",
   signal: "steps/signal.ts",
   spawnChild: "children/spawn-child.ts",

@@ -112,7 +112,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: each bucket has all places of its line",
-    file: "extras/limits/buckets.ts",
+    file: "extras/limits/shards.ts",
     in: "bucketOf",
     find: "room: Math.min(size, Math.max(0, limit - index * size)),",
     replace: "room: limit,",
@@ -120,7 +120,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: several calls let one task of a line go",
-    file: "extras/limits/own-tasks.ts",
+    file: "extras/limits/send-all.ts",
     in: "reserved",
     find: "    if (await lines.reserve(line.name, task, now, now + reservedMs)) own.push(task);\n    else flow.going.delete(task);\n",
     replace: "    own.push(task);\n",
@@ -128,7 +128,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a task that could not be let go stays reserved",
-    file: "extras/limits/own-tasks.ts",
+    file: "extras/limits/send-all.ts",
     in: "leaveToOthers",
     find: "if (bucketCount(sizes) > 1) await lines.release(line.name, task);",
     replace: "",
@@ -184,7 +184,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: all places of an earlier release count for the first bucket only",
-    file: "extras/limits/take-place.ts",
+    file: "extras/limits/take.ts",
     in: "bucketsAsked",
     find: "  if ((await lines.state(own.name)).places.size > own.room) return [own];\n",
     replace: "",
@@ -199,7 +199,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a place ends before its attempt's lease",
-    file: "extras/limits/place-end.ts",
+    file: "extras/limits/place-book.ts",
     in: "takenUntilMs",
     find: "(leaseSeconds(timeoutSeconds) + placeMarginSeconds) * 1000",
     replace: "(leaseSeconds(timeoutSeconds) - placeMarginSeconds) * 1000",
@@ -214,7 +214,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a place that was passed on some time ago is not kept anew",
-    file: "extras/limits/take-place.ts",
+    file: "extras/limits/take.ts",
     in: "takePlace",
     find: "keptUntilMs(now - justNowMs, type)",
     replace: "0",
@@ -261,7 +261,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a task that comes late starts with those that come at that time",
-    file: "extras/limits/take-start.ts",
+    file: "extras/limits/take.ts",
     in: "takeStart",
     find: "now - given <= pace.lateMs",
     replace: "now - given <= 1e12",
@@ -540,7 +540,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a place that is passed on after a long time is looked at as late as before",
-    file: "extras/limits/plan-check.ts",
+    file: "extras/limits/line-ports.ts",
     in: "planSooner",
     find: "if (!stands(ports, planned) || planned.atMs <= at.atMs) return;",
     replace: "if (!stands(ports, planned) || planned.atMs <= at.atMs + 1e9) return;",
@@ -548,7 +548,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: nothing follows a check of a line that comes before it is noted",
-    file: "extras/limits/plan-check.ts",
+    file: "extras/limits/line-ports.ts",
     in: "plan",
     find: "if (now < check.atMs) return true;",
     replace: "if (now < check.atMs + 1e9) return true;",
@@ -586,7 +586,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a task whose message could not be read stays chosen, and the next one goes",
-    file: "extras/limits/own-tasks.ts",
+    file: "extras/limits/send-all.ts",
     in: "ownMessages",
     find: "await leaveToOthers(ports, line, own, wanted.sizes);",
     replace: "",
@@ -609,7 +609,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a task that was let go to try does so when another one tries",
-    file: "extras/limits/try-breaker.ts",
+    file: "extras/limits/keyed-breakers.ts",
     in: "mayTry",
     find: "if (openUntilMs === undefined || openUntilMs === tryUntilMs) return true;",
     replace: "if (openUntilMs !== null) return true;",
@@ -762,7 +762,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a resumed tier goes on with a hundred tasks a second",
     test: "test/core/extras/limits/pause.test.ts",
-    file: "extras/limits/opened.ts",
+    file: "extras/limits/keyed-breakers.ts",
     in: "tasksNow",
     find: "if (tasks < mostTasks || !isOfTier(line)) return tasks;",
     replace: "return tasks;",
@@ -770,7 +770,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a resumed type goes on as a tier",
     test: "test/core/extras/limits/pause.test.ts",
-    file: "extras/limits/opened.ts",
+    file: "extras/limits/keyed-breakers.ts",
     in: "tasksNow",
     find: "if (tasks < mostTasks || !isOfTier(line)) return tasks;",
     replace: "if (tasks < mostTasks) return tasks;",
@@ -849,7 +849,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a rate that does not answer starts no task",
-    file: "extras/limits/take-start.ts",
+    file: "extras/limits/take.ts",
     in: "takeNear",
     find: ".catch(unlessThrottled)",
     replace: "",
@@ -873,7 +873,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a task that gets no place writes to learn if it has one",
-    file: "extras/limits/take-place.ts",
+    file: "extras/limits/take.ts",
     in: "takePlace",
     find: "(await lines.state(own.name)).places.get(task)",
     replace: "(await lines.keepPlace(own.name, { task, untilMs }, untilMs)) ? untilMs : undefined",
@@ -905,7 +905,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a task that could not be let go is passed over by its own process",
-    file: "extras/limits/own-tasks.ts",
+    file: "extras/limits/send-all.ts",
     in: "leaveToOthers",
     find: "    if (flow.going.delete(task)) isPassedOver = true;\n",
     replace: "",
@@ -937,7 +937,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: tasks that ask for starts together get the same one",
-    file: "extras/limits/joined-starts.ts",
+    file: "extras/limits/rate-list.ts",
     in: "answerAll",
     find: "slotMs === undefined ? undefined : slotMs + index * want.intervalMs",
     replace: "slotMs === undefined ? undefined : slotMs + 0 * index",
@@ -945,7 +945,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: each start of a fast rate is a write of its item",
-    file: "extras/limits/joined-starts.ts",
+    file: "extras/limits/rate-list.ts",
     in: "take",
     find: "if (most === 1) return ports.lines.takeSlot(line, want);",
     replace: "if (most > 0) return ports.lines.takeSlot(line, want);",
@@ -953,7 +953,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: starts that are far apart are taken together",
-    file: "extras/limits/joined-starts.ts",
+    file: "extras/limits/rate-list.ts",
     in: "#answer",
     find: "groups.push(waiting.splice(0, most));",
     replace: "groups.push(waiting.splice(0));",
@@ -961,7 +961,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a start is used however late its answer comes",
-    file: "extras/limits/take-start.ts",
+    file: "extras/limits/take.ts",
     in: "nextStart",
     find: "if (clock.now() - slotMs <= lateMs) return",
     replace: "if (slotMs > 0) return",
@@ -969,7 +969,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a question for a start is asked for the time at which it came",
-    file: "extras/limits/joined-starts.ts",
+    file: "extras/limits/rate-list.ts",
     in: "answerAll",
     find: "const nowMs = Math.max(want.nowMs, clock.now());",
     replace: "const nowMs = Math.min(want.nowMs, clock.now());",
@@ -977,7 +977,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a claimed task starts however late the others of its batch are",
-    file: "extras/limits/take-start.ts",
+    file: "extras/limits/take.ts",
     in: "untilStart",
     find: "pace !== undefined && clock.now() - slotMs > pace.lateMs",
     replace: "pace !== undefined && slotMs < 0",
@@ -985,7 +985,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a claimed task whose start has passed starts all the same",
-    file: "extras/limits/take-start.ts",
+    file: "extras/limits/take.ts",
     in: "untilStart",
     find: "  if (startMs === undefined) return false;\n",
     replace: "  if (startMs === undefined) return true;\n",

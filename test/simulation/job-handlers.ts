@@ -1,5 +1,5 @@
 import type { TaskContext } from "../../src/core/task/context.ts";
-import type { FailedTask } from "../../src/core/task/failure.ts";
+import type { FailedTask } from "../../src/core/task/retry.ts";
 import type { Invocation } from "./invocation.ts";
 import { type JobCall, type JobPlan, jobChildType, jobSignal } from "./job-plans.ts";
 import type { Run } from "./runs.ts";

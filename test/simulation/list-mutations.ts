@@ -4,7 +4,7 @@ import type { Mutation } from "./mutation.ts";
 export const listMutations: readonly Mutation[] = [
   {
     name: "list: an attempt reads its list before it is closed",
-    file: "work/gather.ts",
+    file: "work/intake.ts",
     in: "gather",
     find: "  await closeList(ports, record);\n",
     replace: "",
@@ -61,7 +61,7 @@ export const listMutations: readonly Mutation[] = [
   },
   {
     name: "list: an empty list is handled",
-    file: "work/gather.ts",
+    file: "work/intake.ts",
     in: "gather",
     find: "  if (inputs.length === 0) return undefined;\n",
     replace: "",

@@ -1,4 +1,4 @@
-import type { Lists } from "../../src/core/ports/lists.ts";
+import type { Lists } from "../../src/core/ports/unique.ts";
 import type { Invocation } from "./invocation.ts";
 import { request } from "./wire.ts";
 import type { World } from "./world.ts";

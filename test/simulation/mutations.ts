@@ -77,7 +77,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a submit with a key is withdrawn too",
-    file: "submit/send-task.ts",
+    file: "submit/admit-task.ts",
     in: "sendFirst",
     find: "if (call.idempotencyKey === undefined) {",
     replace: "if (call.parentId === undefined) {",
@@ -126,21 +126,21 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a claim does not ask whether the task is due",
-    file: "task/task-message.ts",
+    file: "task/taker.ts",
     in: "canStart",
     find: "  due_at: { atMost: iso(nowMs) },\n",
     replace: "",
   },
   {
     name: "a claim does not ask whether the task has expired",
-    file: "task/task-message.ts",
+    file: "task/taker.ts",
     in: "canStart",
     find: "  start_by: { above: iso(nowMs), orAbsent: true },\n",
     replace: "",
   },
   {
     name: "a message of an earlier task with the same key is worked on",
-    file: "task/task-message.ts",
+    file: "task/taker.ts",
     in: "canStart",
     find: "  created_at: { atMost: latestCreatedAt(envelope) },\n",
     replace: "",
@@ -161,7 +161,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a claim takes a task over whose lease has ended, without a word on the attempt before",
-    file: "task/task-message.ts",
+    file: "task/taker.ts",
     in: "canStart",
     find: '  status: { is: "pending" },\n  priority:',
     replace:
@@ -724,7 +724,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a webhook has one try too many",
-    file: "notify/tries.ts",
+    file: "notify/deliver.ts",
     in: "decideNext",
     find: "waitsSeconds[tries.length - series_from]",
     replace: "waitsSeconds[Math.max(0, tries.length - series_from - 1)]",

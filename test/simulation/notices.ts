@@ -1,6 +1,5 @@
 import type { NotifyPorts } from "../../src/core/notify/notify.ts";
-import type { Notice } from "../../src/core/ports/notice.ts";
-import type { Notices, WebhookAnswer, WebhookRequest, WebhookSender } from "../../src/core/ports/notify.ts";
+import type { Notice, Notices, WebhookAnswer, WebhookRequest, WebhookSender } from "../../src/core/ports/notify.ts";
 import type { Deliveries, SlowHosts } from "../../src/core/ports/webhooks.ts";
 import { MemoryDeliveries, MemorySlowHosts } from "../../src/memory/deliveries.ts";
 import type { MemoryReceivers } from "../../src/memory/receivers.ts";

@@ -70,7 +70,7 @@ export const rateMutations: readonly Mutation[] = [
   },
   {
     name: "rates: a list is no limit where no task waits",
-    file: "extras/limits/take-start.ts",
+    file: "extras/limits/take.ts",
     in: "takeNear",
     find: "list?.over(lines) ?? lines",
     replace: "lines",

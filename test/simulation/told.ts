@@ -1,8 +1,7 @@
 import { endId } from "../../src/core/model/end-id.ts";
 import type { TaskKey, TaskRecord } from "../../src/core/model/record.ts";
 import { isTerminal } from "../../src/core/model/status.ts";
-import type { Notice } from "../../src/core/ports/notice.ts";
-import type { WebhookRequest } from "../../src/core/ports/notify.ts";
+import type { Notice, WebhookRequest } from "../../src/core/ports/notify.ts";
 import type { Deliveries } from "../../src/core/ports/webhooks.ts";
 import { ReceiverLaws } from "./receivers.ts";
 

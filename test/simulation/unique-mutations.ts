@@ -12,7 +12,7 @@ export const uniqueMutations: readonly Mutation[] = [
   },
   {
     name: "unique: the message of a holder whose submit died is not sent",
-    file: "unique/unique-holder.ts",
+    file: "unique/unique-call.ts",
     in: "ensureSent",
     find: "  if (unsent === undefined) {\n",
     replace: "  if (unsent !== null) {\n",
@@ -20,14 +20,14 @@ export const uniqueMutations: readonly Mutation[] = [
   },
   {
     name: "unique: each submit sends a message of its own",
-    file: "unique/unique-holder.ts",
+    file: "unique/unique-call.ts",
     find: "const noteSent = (ports: SubmitPorts, key: UniqueKey, holder: TaskRecord): Promise<void> =>\n  ports.uniqueKeys.sent(key, holder)",
     replace:
       "const noteSent = (ports: SubmitPorts, key: UniqueKey, holder: TaskRecord): Promise<void> =>\n  ports.uniqueKeys.sent(key, { ...holder, task_id: key.unique_key })",
   },
   {
     name: "unique: a task is withdrawn that another submit has sent",
-    file: "submit/send-task.ts",
+    file: "submit/admit-task.ts",
     in: "withdraw",
     find: "      ...(sender !== undefined && { sender: { is: sender } }),\n",
     replace: "",
@@ -35,7 +35,7 @@ export const uniqueMutations: readonly Mutation[] = [
   },
   {
     name: "unique: a message is sent without a look at whether its task is withdrawn",
-    file: "unique/unique-holder.ts",
+    file: "unique/unique-call.ts",
     in: "ensureSent",
     find: "    if ((await adopt(ports, holder)) === undefined) return false;\n",
     replace: "",
@@ -64,7 +64,7 @@ export const uniqueMutations: readonly Mutation[] = [
   },
   {
     name: "unique: an overtaken replacement counts, whoever was before it",
-    file: "unique/unique-holder.ts",
+    file: "unique/unique-call.ts",
     in: "lastTask",
     find: 'const record = await ports.records.get({ tenant_id: key.tenant_id, task_id }, "consistently");',
     replace: "const record = await ports.records.get({ tenant_id: key.tenant_id, task_id });",
@@ -114,7 +114,7 @@ export const uniqueMutations: readonly Mutation[] = [
   },
   {
     name: "unique: the key of a task that waits for its next attempt is free",
-    file: "unique/unique-holder.ts",
+    file: "unique/unique-call.ts",
     in: "lastTask",
     find: "  if (isTerminal(record.status)) return { holder: undefined, before };\n",
     replace: "  if (isTerminal(record.status) || record.history.length > 0) return { holder: undefined, before };\n",
@@ -183,7 +183,7 @@ export const uniqueMutations: readonly Mutation[] = [
   },
   {
     name: "restart: a task that ended before its turn leaves no wait",
-    file: "unique/unique-holder.ts",
+    file: "unique/unique-call.ts",
     in: "lastTask",
     find: "  if (isTerminal(record.status)) return { holder: undefined, before };\n",
     replace: "  if (isTerminal(record.status)) return { holder: undefined, before: [] };\n",
@@ -191,7 +191,7 @@ export const uniqueMutations: readonly Mutation[] = [
   },
   {
     name: "restart: a repeat leaves the task before it alone",
-    file: "unique/unique-holder.ts",
+    file: "unique/unique-call.ts",
     in: "supersede",
     find: "  waitsForTurn(holder) && holder.status",
     replace: "  waitsForTurn(holder) && envelope !== undefined && holder.status",

@@ -1,5 +1,5 @@
 import type { EndPorts } from "../../src/core/ports/extra.ts";
-import type { Notice } from "../../src/core/ports/notice.ts";
+import type { Notice } from "../../src/core/ports/notify.ts";
 import type { SubmitPorts } from "../../src/core/submit/submit-ports.ts";
 import type { MemoryAuditLog } from "../../src/memory/audit.ts";
 import type { MemoryBlobList } from "../../src/memory/blob-list.ts";

@@ -183,7 +183,13 @@ describe("a test that stands still for a process has a time limit", () => {
 describe("a change that keeps a record for longer keeps what is beside it", () => {
   /** They set no later time of an open task's record: they withdraw or end a task, have the time of an entry, name a new input. */
   const others = [
-    ...["submit/send-task.ts", "steps/checkpoints.ts", "work/end-attempt.ts", "control/change-input.ts"],
+    ...[
+      "submit/admit-task.ts",
+      "steps/checkpoints.ts",
+      "work/end-attempt.ts",
+      "control/change-input.ts",
+      "unique/unique-call.ts",
+    ],
     // It sets the time at which the retention of a task that has ended is over.
     "end/follow-up.ts",
   ].map((path) => `src/core/${path}`);

@@ -1,6 +1,5 @@
-import { dayMs, dayOf } from "../../src/core/ports/blob.ts";
+import { dayMs, dayOf, type Upload } from "../../src/core/ports/blob.ts";
 import type { Clock } from "../../src/core/ports/tasks.ts";
-import type { Upload } from "../../src/core/ports/uploads.ts";
 import { MemoryBlobList } from "../../src/memory/blob-list.ts";
 import { MemoryBlobs } from "../../src/memory/blobs.ts";
 import { MemoryUploads } from "../../src/memory/uploads.ts";

@@ -22,7 +22,7 @@ import { handlerSchedules } from "../../src/core/schedules/handler-schedules.ts"
 import { lookAtLines } from "../../src/core/schedules/look-at-lines.ts";
 import { rescue } from "../../src/core/schedules/rescue.ts";
 import { submit } from "../../src/core/submit/submit.ts";
-import type { SubmitCall } from "../../src/core/submit/submit-call.ts";
+import type { SubmitCall } from "../../src/core/submit/submit-ports.ts";
 import { isUsualBody } from "../../src/core/submit/usual-body.ts";
 import { knownTypesOf } from "../../src/core/task/catalog.ts";
 import { internalOptions } from "../../src/core/task/internal-types.ts";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { TaskView } from "../../src/core/model/task-view.ts";
-import type { ChangeNotice, EndNotice } from "../../src/core/ports/notice.ts";
+import type { ChangeNotice, EndNotice } from "../../src/core/ports/notify.ts";
 
 const at = "2027-01-01T00:00:01.000Z";
 

@@ -2,8 +2,7 @@ import { PermanentError, RetryAfter } from "../model/errors.ts";
 import { Problem, problemCodes, withoutValues } from "../model/problem.ts";
 import type { TaskRecord } from "../model/record.ts";
 import { submit } from "../submit/submit.ts";
-import type { SubmitCall } from "../submit/submit-call.ts";
-import type { SubmitPorts } from "../submit/submit-ports.ts";
+import type { SubmitCall, SubmitPorts } from "../submit/submit-ports.ts";
 import type { ChildSubmit, UniqueOptions } from "../task/handler-submit.ts";
 
 /**

@@ -2,7 +2,7 @@ import type { Envelope } from "../model/envelope.ts";
 import { isOwnName } from "../model/internal-names.ts";
 import { Problem } from "../model/problem.ts";
 import type { TaskRecord } from "../model/record.ts";
-import type { DispatchPorts } from "../ports/step-ports.ts";
+import type { DispatchPorts } from "../ports/steps.ts";
 import type { EntryPorts } from "../send/keep-entries.ts";
 import { storedEnvelope } from "../send/large-input.ts";
 import { keptUntil } from "../send/parts.ts";

@@ -4,8 +4,14 @@ import type { TaskRecord } from "../model/record.ts";
 import type { ErrorHint } from "../model/words.ts";
 import type { TenantList } from "../schedules/ports.ts";
 import { groupsOf, ofEach } from "./all-tenants.ts";
-import { type DeadLetterFilter, mostLetters, pageSize, type ReadPorts, readLetters } from "./find-letters.ts";
-import { errorFingerprint } from "./fingerprint.ts";
+import {
+  type DeadLetterFilter,
+  errorFingerprint,
+  mostLetters,
+  pageSize,
+  type ReadPorts,
+  readLetters,
+} from "./find-letters.ts";
 
 /** Codes of AWS for credentials that have ended, are wrong, or lack a right. */
 const awsCodes =

@@ -1,9 +1,16 @@
 import { inLanes } from "../../util/in-lanes.ts";
 import { uploadIdOf } from "../model/blob-keys.ts";
 import { isKept, iso } from "../model/record.ts";
-import { type BlobEntry, type BlobList, type Blobs, blobListShards, dayMs, dayOf } from "../ports/blob.ts";
+import {
+  type BlobEntry,
+  type BlobList,
+  type Blobs,
+  blobListShards,
+  dayMs,
+  dayOf,
+  type Uploads,
+} from "../ports/blob.ts";
 import type { Clock, Records } from "../ports/tasks.ts";
-import type { Uploads } from "../ports/uploads.ts";
 
 export interface PurgePorts {
   clock: Clock;

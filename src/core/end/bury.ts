@@ -6,10 +6,10 @@ import { systemTenant } from "../model/internal-names.ts";
 import { iso, type TaskRecord } from "../model/record.ts";
 import { againWhenUnavailable, type Verdict } from "../model/verdict.ts";
 import type { EndPorts } from "../ports/extra.ts";
-import type { DispatchPorts } from "../ports/step-ports.ts";
+import type { DispatchPorts } from "../ports/steps.ts";
 import type { Clock, Delivery, Log, Metrics, Records } from "../ports/tasks.ts";
 import * as extras from "../send/extras.ts";
-import { newestKept } from "../send/newest-envelope.ts";
+import { newestKept } from "../send/kept-input.ts";
 import { letterRetention, sameRetention } from "../send/retention.ts";
 import { requestSweep } from "./request-sweep.ts";
 

@@ -9,9 +9,9 @@ import type { Blobs } from "../ports/blob.ts";
 import type { Families, FamilyKey, FamilyPage, StoredPage } from "../ports/family.ts";
 import type { Records } from "../ports/tasks.ts";
 import { textOf } from "../send/read-whole.ts";
-import type { ChildFile, ChildResult, Children } from "../task/children.ts";
 import { eachForHandler, type ForHandler } from "../task/own-fault.ts";
 import { inputVersionOf, parseInput } from "../task/parsed-input.ts";
+import type { ChildFile, ChildResult, Children } from "../task/result-type.ts";
 import type { TaskType } from "../task/task.ts";
 import { streamOf } from "../task/task-file.ts";
 

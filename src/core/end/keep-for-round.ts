@@ -1,9 +1,8 @@
 import type { Envelope } from "../model/envelope.ts";
 import type { TaskRecord } from "../model/record.ts";
 import { isTerminal } from "../model/status.ts";
-import type { DispatchPorts } from "../ports/step-ports.ts";
-import { keptEnvelope } from "../send/kept-input.ts";
-import { newestKept } from "../send/newest-envelope.ts";
+import type { DispatchPorts } from "../ports/steps.ts";
+import { keptEnvelope, newestKept } from "../send/kept-input.ts";
 
 /**
  * Stores the message of a child that was cancelled or has expired, as that of a dead letter is stored: a later round of

@@ -1,7 +1,7 @@
 import type { Envelope } from "../model/envelope.ts";
 import { isKept, iso, statusAt, type TaskRecord } from "../model/record.ts";
 import { isTerminal } from "../model/status.ts";
-import type { DispatchPorts } from "../ports/step-ports.ts";
+import type { DispatchPorts } from "../ports/steps.ts";
 import { dispatch } from "../send/dispatch.ts";
 import { reportChanged } from "../send/report.ts";
 import { waitingEnvelope } from "../send/waiting-envelope.ts";

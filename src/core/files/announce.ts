@@ -1,9 +1,8 @@
 import { uploadKey } from "../model/blob-keys.ts";
 import type { Identity } from "../model/identity.ts";
 import { iso } from "../model/record.ts";
-import { type BlobList, dayMs, dayOf } from "../ports/blob.ts";
+import { type BlobList, dayMs, dayOf, type Upload, type Uploads } from "../ports/blob.ts";
 import type { Clock } from "../ports/tasks.ts";
-import type { Upload, Uploads } from "../ports/uploads.ts";
 import type { FileFacts } from "./upload-body.ts";
 
 /** Time in which a task can take an upload, in milliseconds. */

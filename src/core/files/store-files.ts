@@ -1,9 +1,8 @@
 import { createHash } from "../../util/node-crypto.ts";
 import { uploadIdOf } from "../model/idempotency.ts";
 import type { Identity } from "../model/identity.ts";
-import type { Blobs } from "../ports/blob.ts";
+import type { Blobs, Upload } from "../ports/blob.ts";
 import type { NewId } from "../ports/tasks.ts";
-import type { Upload } from "../ports/uploads.ts";
 import { type AnnouncePorts, announce } from "./announce.ts";
 import type { FileFacts, SentFacts } from "./upload-body.ts";
 

@@ -1,8 +1,9 @@
+import { inLanes } from "../../util/in-lanes.ts";
 import { hashSecret, isKeyId } from "../model/keys.ts";
 import { iso } from "../model/record.ts";
-import type { Connection } from "../ports/notify.ts";
+import type { Connection, Connections, KeyRevokedNotice, Notices, Socket } from "../ports/notify.ts";
 import type { Channel, Channels, OpenConnections } from "../ports/push.ts";
-import type { ApiKeys, Clock } from "../ports/tasks.ts";
+import type { ApiKeys, Clock, Log } from "../ports/tasks.ts";
 
 /** Most open connections that hear the same tasks: one change of a task is at most that many messages. */
 export const mostConnections = 500;
@@ -78,4 +79,36 @@ function typeOf(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** Connections that are closed at the same time. */
+const lanes = 25;
+
+/** The connections are closed once more after this time, in seconds, in case that the first message failed. */
+const againSeconds = 30;
+
+/**
+ * Has the connections of a revoked key closed. None begins afterwards: `connect` looks at the key. Two messages.
+ * @throws PortUnavailable
+ */
+export async function requestClosedChannels(notices: Pick<Notices, "send">, of: Omit<KeyRevokedNotice, "kind">) {
+  const notice: KeyRevokedNotice = { kind: "key_revoked", ...of };
+  await notices.send([notice]);
+  await notices.send([notice], againSeconds);
+}
+
+/**
+ * Closes the connections of a revoked key. The repeated notice closes what could not be closed.
+ * @throws PortUnavailable
+ */
+export async function closeChannels(
+  { connections, socket, log }: { connections: Connections; socket: Socket; log: Log },
+  { tenant_id, key_id }: KeyRevokedNotice,
+): Promise<void> {
+  const own = (await connections.hearing(tenant_id, key_id)).filter(({ principal }) => principal === key_id);
+  await inLanes(own, lanes, async (connection) => {
+    await socket.close(connection.connection_id);
+    await connections.remove(connection);
+  });
+  if (own.length > 0) log.info("closed the connections of a revoked key", { tenant_id, key_id, count: own.length });
 }

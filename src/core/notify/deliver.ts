@@ -2,15 +2,35 @@ import { viewTask } from "../end/view.ts";
 import { endId } from "../model/end-id.ts";
 import { iso, type TaskKey } from "../model/record.ts";
 import type { Families } from "../ports/family.ts";
-import type { EndNotice, TryNotice } from "../ports/notice.ts";
-import type { EventBus, Notices, WebhookAnswer } from "../ports/notify.ts";
+import type { EndNotice, EventBus, Notices, TryNotice, WebhookAnswer } from "../ports/notify.ts";
 import type { Receiver, Receivers } from "../ports/receivers.ts";
 import type { Clock, Log, Metrics, OneOffs, Random, Records } from "../ports/tasks.ts";
 import type { Deliveries, Delivery, Try } from "../ports/webhooks.ts";
 import { noteTry, targetOf } from "./receivers.ts";
 import { tryOf } from "./redeliver.ts";
 import { type SendPorts, sendTry } from "./send-try.ts";
-import { decideNext } from "./tries.ts";
+
+/** Waits before the second and the later tries, in seconds. Each is lengthened by up to a quarter. */
+export const waitsSeconds = [5, 30, 120, 600, 1800, 7200, 21_600] as const;
+
+/** Longest `Retry-After` that is heeded, in seconds. */
+const longestRetryAfterSeconds = 86_400;
+
+/** The state of a delivery after a try, and the time of the next try. */
+export function decideNext(
+  { tries, series_from }: Pick<Delivery, "tries" | "series_from">,
+  answer: WebhookAnswer,
+  { clock, random, timeScale }: { clock: Clock; random: Random; timeScale: number },
+): Pick<Delivery, "state" | "next_try_at"> {
+  if ("status" in answer && answer.status >= 200 && answer.status < 300) return { state: "delivered" };
+  const waitSeconds = waitsSeconds[tries.length - series_from];
+  const isFinal = "status" in answer ? answer.status === 410 : answer.refused === true;
+  if (isFinal || waitSeconds === undefined) return { state: "failed" };
+  const scaled = Math.max(1, Math.ceil(waitSeconds * timeScale * (1 + random() / 4)));
+  const asked = ("status" in answer && answer.retryAfterSeconds) || 0;
+  const seconds = Math.max(scaled, Math.min(asked, longestRetryAfterSeconds));
+  return { state: "pending", next_try_at: iso(clock.now() + seconds * 1000) };
+}
 
 export interface DeliverPorts extends SendPorts {
   records: Records;

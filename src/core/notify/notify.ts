@@ -1,9 +1,8 @@
 import { PortUnavailable, WrittenLater } from "../model/errors.ts";
 import type { TaskView } from "../model/task-view.ts";
-import type { EndNotice, Notice } from "../ports/notice.ts";
-import type { OutgoingEvent } from "../ports/notify.ts";
+import type { EndNotice, Notice, OutgoingEvent } from "../ports/notify.ts";
 import type { Receiver } from "../ports/receivers.ts";
-import { closeChannels } from "./close-channels.ts";
+import { closeChannels } from "./connect.ts";
 import { type DeliverPorts, deliverEnd, deliverFirst, deliverTry, newDelivery, resultFor } from "./deliver.ts";
 import { type PushPorts, pushNotice } from "./push-notice.ts";
 import { asksFor, logDelivery, receiverDeliveryId } from "./receivers.ts";

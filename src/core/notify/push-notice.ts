@@ -1,10 +1,9 @@
 import { inLanes } from "../../util/in-lanes.ts";
 import type { Status } from "../model/status.ts";
 import type { TaskView } from "../model/task-view.ts";
-import type { ChangeNotice, EndNotice } from "../ports/notice.ts";
-import type { Connection, Connections, Posted, Socket } from "../ports/notify.ts";
+import type { ChangeNotice, Connection, Connections, EndNotice, Posted, Socket } from "../ports/notify.ts";
 import type { Clock, Log, Random } from "../ports/tasks.ts";
-import { givePlaces, type Host, type PlacePorts, slowAfterMs, slowForMs, takePlaces } from "./slow-places.ts";
+import { givePlaces, type Host, type PlacePorts, slowAfterMs, slowForMs, takePlaces } from "./send-try.ts";
 
 /** Largest result in a message, in bytes of JSON. */
 export const largestPushedResultBytes = 32 * 1024;

@@ -1,6 +1,5 @@
 import { iso } from "../model/record.ts";
-import type { TryNotice } from "../ports/notice.ts";
-import type { Notices } from "../ports/notify.ts";
+import type { Notices, TryNotice } from "../ports/notify.ts";
 import type { Clock } from "../ports/tasks.ts";
 import type { Deliveries, Delivery } from "../ports/webhooks.ts";
 

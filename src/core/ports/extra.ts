@@ -1,8 +1,8 @@
 import type { Envelope } from "../model/envelope.ts";
 import type { TaskRecord } from "../model/record.ts";
 import type { Families } from "./family.ts";
-import type { ChangeNotice } from "./notice.ts";
-import type { DispatchPorts } from "./step-ports.ts";
+import type { ChangeNotice } from "./notify.ts";
+import type { DispatchPorts } from "./steps.ts";
 import type { Random } from "./tasks.ts";
 
 /**

@@ -1,6 +1,10 @@
 import type { ErrorKind } from "../model/errors.ts";
 import type { TaskKey } from "../model/record.ts";
 import type { EntryKind } from "../model/words.ts";
+import type { BlobList, Blobs } from "./blob.ts";
+import type { Notices } from "./notify.ts";
+import type { Clock, Log, Metrics, NewId, OneOffs, Queues, Records } from "./tasks.ts";
+import type { Lists, UniqueKeys } from "./unique.ts";
 
 /** Names a task's entries. A later task under the same idempotency key has other ones, by the time of its submit. */
 export type StepOwner = TaskKey & { created_at: string };
@@ -75,4 +79,39 @@ export interface StepStore {
   saveState(owner: StepOwner, state: NewState, purgeAt: number): Promise<boolean>;
   /** Keeps these entries at least until `purgeAt`, epoch seconds. */
   keep(owner: StepOwner, entries: readonly Pick<StepEntry, "kind" | "name">[], purgeAt: number): Promise<void>;
+}
+
+/** The ports of `dispatch`. `log` and `metrics` get every change of a task's status. */
+export interface DispatchPorts {
+  clock: Clock;
+  records: Records;
+  queues: Queues;
+  oneOffs: OneOffs;
+  /** The bucket of files, large inputs and large results. */
+  blobs: Blobs;
+  blobList: BlobList;
+  notices: Notices;
+  uniqueKeys: UniqueKeys;
+  lists: Lists;
+  newId: NewId;
+  log: Log;
+  metrics: Metrics;
+}
+
+/** A link that sends one signal to one task, without a key. */
+export interface SignalLink extends StepOwner {
+  /** Name of the signal. */
+  name: string;
+  /** JSON Schema of the signal's body, as JSON. Absent: any JSON. */
+  schema?: string;
+}
+
+/**
+ * Links, by the hashes of their secrets. All methods throw `PortUnavailable`. Contract suite:
+ * `test/contract/signal-links.ts`.
+ */
+export interface SignalLinks {
+  create(secretHash: string, link: SignalLink, expiresAtMs: number): Promise<void>;
+  /** Returns a link before its end. */
+  find(secretHash: string, nowMs: number): Promise<SignalLink | undefined>;
 }

@@ -5,7 +5,7 @@ import type { ApiKey } from "../model/keys.ts";
 import type { MetricName, MetricOf } from "../model/metrics.ts";
 import type { TaskKey, TaskRecord } from "../model/record.ts";
 import type { Tier } from "../model/tier.ts";
-import type { TryNotice } from "./notice.ts";
+import type { TryNotice } from "./notify.ts";
 
 /** Time, passed in so that tests and simulations own it. */
 export interface Clock {

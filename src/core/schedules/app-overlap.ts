@@ -1,10 +1,9 @@
 import { iso } from "../model/record.ts";
 import type { SubmitPorts } from "../submit/submit-ports.ts";
 import type { AppSchedule } from "./app-schedule.ts";
-import type { AppScheduleState } from "./app-schedule-record.ts";
 import { type AppTime, rewriteState, scheduledTaskOf, withoutTask, withTask } from "./app-schedule-state.ts";
 import { overlap } from "./fire-schedule.ts";
-import type { AppScheduleStates } from "./ports.ts";
+import type { AppScheduleState, AppScheduleStates } from "./ports.ts";
 
 interface OverlapPorts extends Pick<SubmitPorts, "records" | "clock"> {
   appStates: AppScheduleStates;

@@ -2,8 +2,7 @@ import { taskIdOf } from "../model/idempotency.ts";
 import { wholeDeployment } from "../ports/audit.ts";
 import { changesTooFast } from "./align.ts";
 import type { AppSchedule } from "./app-schedule.ts";
-import type { AppScheduleState } from "./app-schedule-record.ts";
-import type { AppScheduleStates } from "./ports.ts";
+import type { AppScheduleState, AppScheduleStates } from "./ports.ts";
 import { firingKey, type ScheduleKey } from "./schedule-record.ts";
 
 /** Number of the latest skipped times that a state keeps. */

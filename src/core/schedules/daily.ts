@@ -1,6 +1,6 @@
 import { internalTypeNames, systemTenant } from "../model/internal-names.ts";
 import { dayOf } from "../ports/blob.ts";
-import type { DispatchPorts } from "../ports/step-ports.ts";
+import type { DispatchPorts } from "../ports/steps.ts";
 import { submit } from "../submit/submit.ts";
 import { internalTypes } from "../task/internal-types.ts";
 

@@ -6,7 +6,6 @@ import type { Log } from "../ports/tasks.ts";
 import { bestEffort } from "./align.ts";
 import type { Taken } from "./app-overlap.ts";
 import { type AppSchedule, notATimeOf } from "./app-schedule.ts";
-import type { AppScheduleState } from "./app-schedule-record.ts";
 import {
   type AppTime,
   ownKeyOf,
@@ -29,7 +28,7 @@ import {
   type ScheduledSubmitPorts,
   submitScheduled,
 } from "./fire-schedule.ts";
-import type { AppScheduleStates, FiringProgress, Firings, Tenants } from "./ports.ts";
+import type { AppScheduleState, AppScheduleStates, FiringProgress, Firings, Tenants } from "./ports.ts";
 import type { AppPayload } from "./rule-input.ts";
 
 export interface FireAppPorts extends ScheduledSubmitPorts {

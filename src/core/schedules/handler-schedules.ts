@@ -6,7 +6,7 @@ import { Problem } from "../model/problem.ts";
 import type { TaskRecord } from "../model/record.ts";
 import type { Log } from "../ports/tasks.ts";
 import { anything, type ChecksOf, optionsFault } from "../task/check-options.ts";
-import type { HandlerSchedule, HandlerSchedules, NamedSchedule } from "../task/handler-schedule.ts";
+import type { HandlerSchedule, HandlerSchedules, NamedSchedule } from "../task/handler-submit.ts";
 import { jsonText } from "../task/json-value.ts";
 import { camelCased, timeText } from "./definition.ts";
 import { deleteSchedule, putSchedule, type ScheduleWritePorts } from "./manage-schedules.ts";

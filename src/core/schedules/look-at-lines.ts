@@ -2,7 +2,7 @@ import { inLanes } from "../../util/in-lanes.ts";
 import { PortUnavailable } from "../model/errors.ts";
 import type { TaskRecord } from "../model/record.ts";
 import type { Lines } from "../ports/flow.ts";
-import type { DispatchPorts } from "../ports/step-ports.ts";
+import type { DispatchPorts } from "../ports/steps.ts";
 import type { OpenTasks } from "../ports/tasks.ts";
 
 /*

@@ -4,15 +4,13 @@ import { iso } from "../model/record.ts";
 import { wholeDeployment } from "../ports/audit.ts";
 import type { Clock, Records } from "../ports/tasks.ts";
 import { submit } from "../submit/submit.ts";
-import type { SubmitCall } from "../submit/submit-call.ts";
-import type { Accepted, SubmitPorts } from "../submit/submit-ports.ts";
+import type { Accepted, SubmitCall, SubmitPorts } from "../submit/submit-ports.ts";
 import { bestEffort, orConflict } from "./align.ts";
 import type { AppSchedule } from "./app-schedule.ts";
-import type { AppScheduleState } from "./app-schedule-record.ts";
 import { ownKeyOf, principalOf, rewriteState, scheduledTaskOf } from "./app-schedule-state.ts";
 import { nextTimes, timesFromKnown } from "./calendar.ts";
 import { type CodeNames, visible } from "./code-names.ts";
-import type { AppScheduleStates } from "./ports.ts";
+import type { AppScheduleState, AppScheduleStates } from "./ports.ts";
 import type { ScheduleKey, ScheduleView } from "./schedule-record.ts";
 
 export interface AppSchedulePorts extends CodeNames {

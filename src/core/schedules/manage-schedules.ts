@@ -8,8 +8,7 @@ import { Problem } from "../model/problem.ts";
 import { iso } from "../model/record.ts";
 import { checkTask } from "../submit/check-input.ts";
 import { submit } from "../submit/submit.ts";
-import type { SubmitCall } from "../submit/submit-call.ts";
-import type { Accepted, SubmitPorts } from "../submit/submit-ports.ts";
+import type { Accepted, SubmitCall, SubmitPorts } from "../submit/submit-ports.ts";
 import type { KnownType } from "../task/catalog.ts";
 import {
   align,

@@ -19,10 +19,9 @@ import type { Lines } from "../ports/flow.ts";
 import type { OpenTasks, QueueDepth, QueueDepths } from "../ports/tasks.ts";
 import { dispatch } from "../send/dispatch.ts";
 import * as extras from "../send/extras.ts";
-import { keptEnvelope } from "../send/kept-input.ts";
-import { newestKept } from "../send/newest-envelope.ts";
+import { keptEnvelope, newestKept } from "../send/kept-input.ts";
 import { reportChanged } from "../send/report.ts";
-import { withdraw } from "../submit/send-task.ts";
+import { withdraw } from "../submit/admit-task.ts";
 import { lastRescue, type RescuePass, saveRescue } from "./rescue-state.ts";
 
 /*

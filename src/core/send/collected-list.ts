@@ -1,5 +1,5 @@
 import type { TaskRecord } from "../model/record.ts";
-import type { ListPage, ListPlace, Lists } from "../ports/lists.ts";
+import type { ListPage, ListPlace, Lists } from "../ports/unique.ts";
 import { keptUntil } from "./parts.ts";
 
 /*

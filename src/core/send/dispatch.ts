@@ -1,6 +1,6 @@
 import type { Envelope } from "../model/envelope.ts";
 import { iso, type TaskRecord } from "../model/record.ts";
-import type { DispatchPorts } from "../ports/step-ports.ts";
+import type { DispatchPorts } from "../ports/steps.ts";
 
 /** The longest delay of an SQS message, in seconds. */
 export const longestDelaySeconds = 900;

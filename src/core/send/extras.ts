@@ -1,7 +1,7 @@
 import type { Envelope } from "../model/envelope.ts";
 import type { TaskRecord } from "../model/record.ts";
 import type { EndPorts, Extra, Extras, HookOf } from "../ports/extra.ts";
-import type { ChangeNotice } from "../ports/notice.ts";
+import type { ChangeNotice } from "../ports/notify.ts";
 
 /*
  * The hooks of all extras. Items beside a record have a time of their own at which the table deletes them. So a change

@@ -4,8 +4,8 @@ import { parseInput } from "../model/invalid.ts";
 import { hashSecret } from "../model/keys.ts";
 import { Problem } from "../model/problem.ts";
 import { isKept, type TaskRecord } from "../model/record.ts";
-import type { SignalLink, SignalLinks } from "../ports/signal-links.ts";
-import { checkSignal } from "../task/check-signal.ts";
+import type { SignalLink, SignalLinks } from "../ports/steps.ts";
+import { checkSignal } from "../task/check-submit.ts";
 import { valueText } from "../task/json-value.ts";
 import { type SignalPorts, signal } from "./signal.ts";
 

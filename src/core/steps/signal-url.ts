@@ -3,7 +3,7 @@ import { inShort } from "../../util/foreign-value.ts";
 import { PermanentError } from "../model/errors.ts";
 import { hashSecret, linkPrefix } from "../model/keys.ts";
 import type { TaskRecord } from "../model/record.ts";
-import type { SignalLinks } from "../ports/signal-links.ts";
+import type { SignalLinks } from "../ports/steps.ts";
 import type { Clock } from "../ports/tasks.ts";
 import type { SignalUrlOptions } from "../task/context.ts";
 import { checkedSignalName, longestWaitSeconds } from "../task/step-names.ts";

@@ -5,13 +5,11 @@ import { iso } from "../model/record.ts";
 import { isOwnBug } from "../model/stack.ts";
 import type { StepEntry } from "../ports/steps.ts";
 import { asOwnWork, mustBeOutside } from "../task/ambient.ts";
-import { keptIn, mustBeKept } from "../task/kept-value.ts";
+import { keptIn, mustBeKept } from "../task/json-value.ts";
 import { thrownBy } from "../task/own-fault.ts";
 import { decideRetry, type RetryPolicy } from "../task/retry.ts";
-import { type Call, inWords, tryName } from "../task/step-calls.ts";
-import type { StepAttempt, StepOptions } from "../task/step-options.ts";
-import { StepFailed, StepTimedOut } from "./step-failed.ts";
-import type { StepTools, Tries } from "./step-tools.ts";
+import { type Call, inWords, type StepAttempt, type StepOptions, tryName } from "../task/step-calls.ts";
+import { StepFailed, StepTimedOut, type StepTools, type Tries } from "./step-tools.ts";
 
 /** The most tries of a step in a round, and the longest times, in seconds. */
 const mostTries = 20;

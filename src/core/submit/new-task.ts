@@ -4,7 +4,7 @@ import { keptKey } from "../model/result-key.ts";
 import { uniqueKeyOf } from "../model/unique-key.ts";
 import type { Clock, NewId } from "../ports/tasks.ts";
 import type { SubmitBody } from "./submit-body.ts";
-import type { SubmitCall } from "./submit-call.ts";
+import type { SubmitCall } from "./submit-ports.ts";
 import type { Checked } from "./usual-submit.ts";
 
 interface NewTaskPorts {

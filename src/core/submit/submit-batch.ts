@@ -3,8 +3,7 @@ import { parseInput } from "../model/invalid.ts";
 import { Problem, problemCodes } from "../model/problem.ts";
 import { submit } from "./submit.ts";
 import { batchSchema, entrySchema } from "./submit-body.ts";
-import type { SubmitCall } from "./submit-call.ts";
-import type { Accepted, BatchEntry, SubmitPorts } from "./submit-ports.ts";
+import type { Accepted, BatchEntry, SubmitCall, SubmitPorts } from "./submit-ports.ts";
 
 /** Submits of a batch that are worked on at the same time: about the connections that a client of DynamoDB opens. */
 const lanes = 50;

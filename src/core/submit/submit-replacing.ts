@@ -1,7 +1,6 @@
 import { Problem, type ProblemCode, problemCodes } from "../model/problem.ts";
 import { admit } from "./admit-task.ts";
-import type { SubmitCall } from "./submit-call.ts";
-import type { Accepted, BatchEntry, SubmitPorts } from "./submit-ports.ts";
+import type { Accepted, BatchEntry, SubmitCall, SubmitPorts } from "./submit-ports.ts";
 import { checkBody } from "./usual-submit.ts";
 
 /** A batch that is submitted. */

@@ -4,12 +4,10 @@ import { Problem } from "../model/problem.ts";
 import { isKept, iso, statusAt, type TaskRecord } from "../model/record.ts";
 import type { Clock } from "../ports/tasks.ts";
 import { storedEnvelope } from "../send/large-input.ts";
-import { admitNew } from "./admit-task.ts";
+import { admitNew, keyReused, type NewTask, orUnavailable, send, sendFirst } from "./admit-task.ts";
 import { newTaskId } from "./new-task.ts";
-import { keyReused, type NewTask, orUnavailable, send, sendFirst } from "./send-task.ts";
 import type { SubmitBody } from "./submit-body.ts";
-import type { SubmitCall } from "./submit-call.ts";
-import type { Accepted, SubmitPorts } from "./submit-ports.ts";
+import type { Accepted, SubmitCall, SubmitPorts } from "./submit-ports.ts";
 import { checkBody } from "./usual-submit.ts";
 
 /** An accepted task, as submitters see it. */

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { sharedByAllCopies } from "../../util/copies.ts";
 import { PermanentError } from "../model/errors.ts";
 import type { TaskContext, TaskIdentity } from "./context.ts";
-import type { Redact } from "./redact.ts";
+import type { Redact } from "./handler-log.ts";
 
 /** A step, or an effect of `once`, whose function runs. */
 interface Within {

@@ -1,8 +1,10 @@
 import { isPromise } from "../../util/foreign-value.ts";
 import { Misuse, PermanentError } from "../model/errors.ts";
+import { Problem } from "../model/problem.ts";
 import { anything, type Check, type Checks, type ChecksOf, optionsFault, text } from "./check-options.ts";
 import type { ChildSubmit, SpawnOptions, SubmitOptions, Submittable, UniqueOptions } from "./handler-submit.ts";
-import { jsonText } from "./json-value.ts";
+import { jsonText, mostValueBytes } from "./json-value.ts";
+import { isSignalName } from "./step-names.ts";
 
 /** Two objects have the same text, so they cannot be keys. Nor can halves of characters, which are the same bytes. */
 const key: Check = (value) => {
@@ -90,4 +92,19 @@ function checked<Options extends SubmitOptions>(
 function ownInput(input: unknown, what: string): unknown {
   const { text: json } = jsonText(input, `task.${what}: the input`, "input");
   return json === undefined ? input : JSON.parse(json);
+}
+
+/**
+ * Checks a signal that a client sends.
+ * @param body JSON.
+ * @throws Problem `invalid_input` for its name, `too_large` for its body
+ */
+export function checkSignal(name: string, body: unknown): void {
+  if (!isSignalName(name)) {
+    const message = 'expected 1 to 64 letters, digits, ".", "_" or "-"';
+    throw new Problem("invalid_input", `name: ${message}`, { errors: [{ path: "/name", message }] });
+  }
+  if (Buffer.byteLength(JSON.stringify(body)) > mostValueBytes) {
+    throw new Problem("too_large", `A signal has at most ${mostValueBytes} bytes.`);
+  }
 }

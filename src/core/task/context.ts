@@ -1,9 +1,10 @@
 import type * as z from "zod";
-import type { HandlerSchedule, NamedSchedule } from "./handler-schedule.ts";
 import type {
   ChildSpawn,
   ChildSubmit,
+  HandlerSchedule,
   NamedRun,
+  NamedSchedule,
   NamedSpawn,
   Runnable,
   RunOptions,
@@ -12,8 +13,8 @@ import type {
   SubmitOptions,
   Submittable,
 } from "./handler-submit.ts";
+import type { StepAttempt, StepOptions } from "./step-calls.ts";
 import type { WaitEnd } from "./step-names.ts";
-import type { StepAttempt, StepOptions } from "./step-options.ts";
 import type { TaskFile } from "./task-file.ts";
 
 /**

@@ -3,8 +3,8 @@ import type { Grant } from "../model/grant.ts";
 import type { TaskRecord } from "../model/record.ts";
 import type { Verdict } from "../model/verdict.ts";
 import type { Delivery } from "../ports/tasks.ts";
+import type { TaskMessage } from "./taker.ts";
 import type { TaskType } from "./task.ts";
-import type { TaskMessage } from "./task-message.ts";
 
 /**
  * An attempt to settle: its record as claimed, its message, and its type. `type` is undefined when the registry does

@@ -5,7 +5,7 @@ import { wellFormed } from "../model/well-formed.ts";
 import type { Clock, OnceDone, OnceStore } from "../ports/tasks.ts";
 import { mustNotBeWithin, runWithin } from "./ambient.ts";
 import type { TaskLog } from "./context.ts";
-import { type Kept, keptIn, keptText, mustBeKept } from "./kept-value.ts";
+import { type Kept, keptIn, keptText, mustBeKept } from "./json-value.ts";
 
 /** Retention of an outcome, in seconds: longer than any record's. */
 export const onceRetentionSeconds = 60 * 86_400;

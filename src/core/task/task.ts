@@ -4,14 +4,12 @@ import type { RunsOn } from "../model/runs-on.ts";
 import type { FileOptions } from "../model/stored-file.ts";
 import type { Tier } from "../model/tier.ts";
 import { type ChecksOf, calledAt, nameIn } from "./check-options.ts";
-import type { Children, ChildrenFit, ChildrenOptions } from "./children.ts";
 import type { TaskContext } from "./context.ts";
-import type { ReadInput, TaskFailure } from "./failure.ts";
 import { filesFault } from "./file-options.ts";
 import type { Submittable } from "./handler-submit.ts";
 import { partWithoutJson } from "./input-parts.ts";
-import type { NoAggregate, ResultOfTask, ReturnsFit } from "./result-type.ts";
-import type { RetryPolicy } from "./retry.ts";
+import type { Children, ChildrenFit, ChildrenOptions, NoAggregate, ResultOfTask, ReturnsFit } from "./result-type.ts";
+import type { ReadInput, RetryPolicy, TaskFailure } from "./retry.ts";
 import type { TaskFile } from "./task-file.ts";
 import {
   type BreakerOption,

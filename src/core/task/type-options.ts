@@ -21,8 +21,8 @@ import {
   text,
   wholeNumber,
 } from "./check-options.ts";
-import type { ChildrenOptions } from "./children.ts";
 import { zodThree } from "./input-parts.ts";
+import type { ChildrenOptions } from "./result-type.ts";
 import type { Backoff, RetryPolicy } from "./retry.ts";
 import type { BreakerOption, CollectOption, ConcurrencyOption, RateLimitOption } from "./type-limits.ts";
 

@@ -2,8 +2,7 @@ import { keyPurgeAt } from "../extras/unique/index.ts";
 import { Problem } from "../model/problem.ts";
 import { isKept, iso, type TaskRecord } from "../model/record.ts";
 import { isThrottled } from "../model/throttled.ts";
-import type { ListPage, ListPlace, Lists } from "../ports/lists.ts";
-import type { Holder, UniqueKey } from "../ports/unique.ts";
+import type { Holder, ListPage, ListPlace, Lists, UniqueKey } from "../ports/unique.ts";
 import {
   closeList,
   fullPageBytes,
@@ -19,13 +18,19 @@ import { dispatch } from "../send/dispatch.ts";
 import { newEnvelope } from "../send/large-input.ts";
 import { reportSubmitted } from "../send/report.ts";
 import { isUnstarted, movedStart } from "../send/start-time.ts";
-import { type Admitted, admit } from "../submit/admit-task.ts";
-import { type NewTask, orUnavailable, withdraw } from "../submit/send-task.ts";
+import { type Admitted, admit, type NewTask, orUnavailable, withdraw } from "../submit/admit-task.ts";
 import type { Accepted, SubmitPorts } from "../submit/submit-ports.ts";
 import type { KnownType } from "../task/catalog.ts";
 import { create, holderOf, withTime } from "./make-holder.ts";
-import { isSame, joinedKey, mustBeSame, noteJoined, type UniqueSubmit } from "./unique-call.ts";
-import { ensureSent, sendAndNote } from "./unique-holder.ts";
+import {
+  ensureSent,
+  isSame,
+  joinedKey,
+  mustBeSame,
+  noteJoined,
+  sendAndNote,
+  type UniqueSubmit,
+} from "./unique-call.ts";
 
 /*
  * Submits whose inputs gather in one task. The key names the task with the open list. A submit adds its input to the

@@ -6,10 +6,18 @@ import { waitsForTurn } from "../model/suspension.ts";
 import type { Holder } from "../ports/unique.ts";
 import { storedEnvelope } from "../send/large-input.ts";
 import { reportSubmitted } from "../send/report.ts";
-import { type NewTask, withdraw } from "../submit/send-task.ts";
+import { type NewTask, withdraw } from "../submit/admit-task.ts";
 import type { Accepted, SubmitPorts } from "../submit/submit-ports.ts";
-import { dropOwn, isSame, joinedKey, type Look, type UniqueSubmit } from "./unique-call.ts";
-import { adopt, sendAndNote, supersede } from "./unique-holder.ts";
+import {
+  adopt,
+  dropOwn,
+  isSame,
+  joinedKey,
+  type Look,
+  sendAndNote,
+  supersede,
+  type UniqueSubmit,
+} from "./unique-call.ts";
 
 /**
  * Makes the call's task, or goes on with the task that an earlier call with the idempotency key made: it takes the key,

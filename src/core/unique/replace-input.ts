@@ -4,7 +4,7 @@ import type { Change } from "../model/change.ts";
 import { isKept, iso, type TaskRecord } from "../model/record.ts";
 import { waitsForTurn } from "../model/suspension.ts";
 import { maxWaitSeconds, type Unique } from "../model/unique-body.ts";
-import type { DispatchPorts } from "../ports/step-ports.ts";
+import type { DispatchPorts } from "../ports/steps.ts";
 import { dispatch } from "../send/dispatch.ts";
 import { storedEnvelope } from "../send/large-input.ts";
 import { keptUntil } from "../send/parts.ts";

@@ -4,16 +4,15 @@ import { replaces, type Unique } from "../model/unique-body.ts";
 import { uniqueKeyOf } from "../model/unique-key.ts";
 import type { Holder } from "../ports/unique.ts";
 import { isUnstarted } from "../send/start-time.ts";
-import { type Admitted, admit } from "../submit/admit-task.ts";
+import { type Admitted, admit, type NewTask, orUnavailable } from "../submit/admit-task.ts";
 import { newTaskId, requestedStartMs } from "../submit/new-task.ts";
-import { type NewTask, orUnavailable } from "../submit/send-task.ts";
 import type { SubmitBody } from "../submit/submit-body.ts";
-import type { SubmitCall } from "../submit/submit-call.ts";
-import type { Accepted, SubmitPorts } from "../submit/submit-ports.ts";
+import type { Accepted, SubmitCall, SubmitPorts } from "../submit/submit-ports.ts";
 import { make, withTime } from "./make-holder.ts";
 import { replaceInput } from "./replace-input.ts";
 import {
   dropOwn,
+  ensureSent,
   hasOwn,
   isMade,
   isSame,
@@ -21,9 +20,9 @@ import {
   look,
   mustBeSame,
   noteJoined,
+  supersede,
   type UniqueSubmit,
 } from "./unique-call.ts";
-import { ensureSent, supersede } from "./unique-holder.ts";
 
 /** Number of looks at a key that other submits take at the same time. */
 const mostTries = 8;

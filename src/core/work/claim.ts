@@ -11,10 +11,10 @@ import type { SettlePorts } from "../ports/extra.ts";
 import type { Visibility } from "../ports/queues.ts";
 import { dispatch, longestDelaySeconds } from "../send/dispatch.ts";
 import * as extras from "../send/extras.ts";
-import { newestKept } from "../send/newest-envelope.ts";
+import { newestKept } from "../send/kept-input.ts";
 import { reportChanged, reportDuplicate, reportSettled, taskFields } from "../send/report.ts";
 import type { Settled } from "../task/limiter.ts";
-import { canStart, type TaskMessage, timeoutOf } from "../task/task-message.ts";
+import { canStart, type TaskMessage, timeoutOf } from "../task/taker.ts";
 import { settleCrashed } from "./settle.ts";
 
 /** An attempt that wants to start. */

@@ -23,7 +23,7 @@ import * as signalUrl from "../steps/signal-url.ts";
 import * as tries from "../steps/tries.ts";
 import * as waitEnds from "../steps/wait-ends.ts";
 import * as failedInput from "./failed-input.ts";
-import * as gather from "./gather.ts";
+import * as intake from "./intake.ts";
 import * as onFailed from "./on-failed.ts";
 import * as settleWaiting from "./settle-waiting.ts";
 import * as waitForTurn from "./wait-for-turn.ts";
@@ -33,5 +33,5 @@ export const lateCode: readonly object[] = [
   ...[spawner, runs, bury, childResults, closeFamily, keepForRound, stopFamily],
   ...[anySignal, nextSignal, numbered, sendNumbered, signalUrl, tries, waitEnds],
   ...[requestCancelChildren, largeInput, notices, settleWaiting, onFailedOf, startOnFailed, failedInput, onFailed],
-  ...[next, waitForTurn, gather],
+  ...[next, waitForTurn, intake],
 ];

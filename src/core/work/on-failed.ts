@@ -4,7 +4,7 @@ import { onFailedName } from "../model/internal-names.ts";
 import type { Blobs } from "../ports/blob.ts";
 import type { Records } from "../ports/tasks.ts";
 import type { TaskContext } from "../task/context.ts";
-import type { FailedTask, TaskFailure } from "../task/failure.ts";
+import type { FailedTask, TaskFailure } from "../task/retry.ts";
 import type { Registry, TaskType } from "../task/task.ts";
 
 /** The same, with the message of the failed task. Undefined: it is lost. */

@@ -5,8 +5,8 @@ import { iso, type ProgressNote, type TaskRecord } from "../model/record.ts";
 import type { EndPorts } from "../ports/extra.ts";
 import * as extras from "../send/extras.ts";
 import type { ProgressDetails } from "../task/context.ts";
+import type { Redact } from "../task/handler-log.ts";
 import { jsonText } from "../task/json-value.ts";
-import type { Redact } from "../task/redact.ts";
 
 /** Most characters of a message; the rest is cut off. */
 const mostCharacters = 200;

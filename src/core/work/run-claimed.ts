@@ -9,12 +9,12 @@ import type { SettlePorts } from "../ports/extra.ts";
 import type { Visibility } from "../ports/queues.ts";
 import type { Span, SpanStart, Tracing } from "../ports/tasks.ts";
 import * as extras from "../send/extras.ts";
+import { newestEnvelope } from "../send/kept-input.ts";
 import { laterReleaseSeconds, sayLater } from "../send/later-release.ts";
-import { newestEnvelope } from "../send/newest-envelope.ts";
 import { reportSettled } from "../send/report.ts";
 import type { Limiter, Permit, Settled, Settling } from "../task/limiter.ts";
+import type { TaskMessage } from "../task/taker.ts";
 import type { TaskType } from "../task/task.ts";
-import type { TaskMessage } from "../task/task-message.ts";
 import { type Ended, runAttempt } from "./attempt.ts";
 import type { AttemptPorts, Running } from "./attempt-context.ts";
 import { resolveUnclaimed } from "./claim.ts";
@@ -113,7 +113,7 @@ async function run(ports: RunPorts, visibility: Visibility, message: Claimed, sp
   try {
     newest = await newestEnvelope(ports, record, envelope);
     if (record.collects !== undefined && record.input_part === undefined) {
-      const gathered = await (await import("./gather.ts")).gather(ports, record);
+      const gathered = await (await import("./intake.ts")).gather(ports, record);
       // An empty list has nothing for the handler.
       if (gathered === undefined) return { record, envelope, ended: { how: "returned", packed: { inline: null } } };
       ({ record: current, envelope: newest } = gathered);

@@ -4,10 +4,9 @@ import { parseEnvelope } from "../model/read-envelope.ts";
 import type { WaitingTask } from "../ports/flow.ts";
 import type { Visibility } from "../ports/queues.ts";
 import type { Delivery } from "../ports/tasks.ts";
-import { Taker } from "../task/taker.ts";
-import type { TaskMessage } from "../task/task-message.ts";
+import { Taker, type TaskMessage } from "../task/taker.ts";
 import { fitsIn } from "./batch-plan.ts";
-import { sentAgain } from "./sent-again.ts";
+import { sentAgain } from "./unknown-type.ts";
 import { type Begun, begin, finish, type WorkPorts } from "./work-message.ts";
 
 /** The next task of a line comes by no message that could be hidden. */

@@ -4,12 +4,11 @@ import { parseEnvelope } from "../model/read-envelope.ts";
 import type { Visibility, WorkQueues } from "../ports/queues.ts";
 import type { Clock, Delivery, Log, Queues } from "../ports/tasks.ts";
 import { longestDelaySeconds } from "../send/dispatch.ts";
-import { Taker } from "../task/taker.ts";
-import { timeoutOf } from "../task/task-message.ts";
+import { Taker, timeoutOf } from "../task/taker.ts";
 import { hideSeconds } from "./batch-plan.ts";
 import { holdMarginSeconds } from "./run-claimed.ts";
 import { runTaken, takerFor } from "./run-taken.ts";
-import { sentAgain } from "./sent-again.ts";
+import { sentAgain } from "./unknown-type.ts";
 import { begin, finish, readMessage, type WorkPorts } from "./work-message.ts";
 
 /** SQS hides a message for at most this time after its receive, in seconds, and answers an error to a longer hold. */

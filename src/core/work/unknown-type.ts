@@ -1,7 +1,8 @@
 import { PermanentError, WrittenLater } from "../model/errors.ts";
 import { isOwnName } from "../model/internal-names.ts";
 import type { TaskRecord } from "../model/record.ts";
-import type { Clock, Log } from "../ports/tasks.ts";
+import type { Clock, Log, Outgoing } from "../ports/tasks.ts";
+import type { TaskMessage } from "../task/taker.ts";
 import type { Ended } from "./attempt.ts";
 
 /**
@@ -36,3 +37,15 @@ export function endOfUnknown({ clock, log }: { clock: Clock; log: Log }, record:
   const fault = { error: waits, error_type: "UnknownTaskType", error_kind: "unavailable" } as const;
   return { how: "suspended", suspension: { dueAt: nowMs + waitMs, fault } };
 }
+
+/**
+ * The message that is sent in place of a received one. It has no receives: after too many of them, redrive would make a
+ * dead letter of it.
+ */
+export const sentAgain = (
+  { delivery, envelope, grant }: Pick<TaskMessage, "delivery" | "envelope" | "grant">,
+  { delaySeconds = 0, solo = delivery.solo }: { delaySeconds?: number; solo?: boolean } = {},
+): Outgoing => {
+  const { tier, runsOn, redrives } = delivery;
+  return { tier, runsOn, envelope, delaySeconds, solo, redrives, ...(grant && { grant }) };
+};

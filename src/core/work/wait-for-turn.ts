@@ -7,8 +7,8 @@ import { waitsForTurn } from "../model/suspension.ts";
 import type { Verdict } from "../model/verdict.ts";
 import type { SettlePorts } from "../ports/extra.ts";
 import { dispatch, longestDelaySeconds } from "../send/dispatch.ts";
-import { newestKept } from "../send/newest-envelope.ts";
-import type { TaskMessage } from "../task/task-message.ts";
+import { newestKept } from "../send/kept-input.ts";
+import type { TaskMessage } from "../task/taker.ts";
 
 /**
  * Looks at a task that waits for the end of those that had its unique key. Its submit may have died before it cancelled

@@ -11,13 +11,13 @@ import { traceIdOf } from "../ports/tracing.ts";
 import { laterReleaseSeconds, sayLater } from "../send/later-release.ts";
 import { reportStarted } from "../send/report.ts";
 import type { Permit, Waiting } from "../task/limiter.ts";
+import type { TaskMessage } from "../task/taker.ts";
 import type { TaskType } from "../task/task.ts";
-import type { TaskMessage } from "../task/task-message.ts";
 import { beginSeconds } from "./batch-plan.ts";
 import { claim, mustRunAlone, resolveUnclaimed } from "./claim.ts";
 import { type Claimed, type RunPorts, runClaimed } from "./run-claimed.ts";
-import { sentAgain } from "./sent-again.ts";
 import { settle } from "./settle.ts";
+import { sentAgain } from "./unknown-type.ts";
 
 export interface WorkPorts extends RunPorts {
   newId: NewId;

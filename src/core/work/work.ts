@@ -2,11 +2,11 @@ import { within } from "../../util/within.ts";
 import { leaseSeconds } from "../model/lease.ts";
 import type { Verdict } from "../model/verdict.ts";
 import type { Delivery } from "../ports/tasks.ts";
-import { type TaskMessage, timeoutOf } from "../task/task-message.ts";
+import { type TaskMessage, timeoutOf } from "../task/taker.ts";
 import { BatchVisibility, fitsIn, planBatch, waitsMs } from "./batch-plan.ts";
 import { holdMarginSeconds } from "./run-claimed.ts";
 import { runTaken, type TakingPorts, takerFor } from "./run-taken.ts";
-import { sentAgain } from "./sent-again.ts";
+import { sentAgain } from "./unknown-type.ts";
 import { type Begun, begin, finish, leaveInQueue, readMessage, type WorkPorts } from "./work-message.ts";
 
 /** An answer is given this many seconds before the worker is stopped. */

@@ -7,7 +7,7 @@ import { dispatchPorts, dispatchSettings } from "../../aws/wiring.ts";
 import type { Envelope } from "../../core/model/envelope.ts";
 import { parseEnvelope } from "../../core/model/read-envelope.ts";
 import { isKept, iso, statusAt, type TaskRecord } from "../../core/model/record.ts";
-import type { DispatchPorts } from "../../core/ports/step-ports.ts";
+import type { DispatchPorts } from "../../core/ports/steps.ts";
 import { dispatch, oneOffName } from "../../core/send/dispatch.ts";
 import { fromEnv, localTable } from "../../settings/config.ts";
 import { scheduleGroup } from "../deployment/resources.ts";

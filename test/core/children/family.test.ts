@@ -11,9 +11,9 @@ import { AttemptCrashed, PermanentError, PortUnavailable } from "../../../src/co
 import { type Leaf, treeOver } from "../../../src/core/model/family-node.ts";
 import type { TaskRecord } from "../../../src/core/model/record.ts";
 import type { Status } from "../../../src/core/model/status.ts";
-import type { Children } from "../../../src/core/task/children.ts";
 import type { TaskContext } from "../../../src/core/task/context.ts";
 import type { Submittable } from "../../../src/core/task/handler-submit.ts";
+import type { Children } from "../../../src/core/task/result-type.ts";
 import { defineTask, type TaskType } from "../../../src/core/task/task.ts";
 import { memoryPipeline, typeOf } from "../../support/memory-pipeline.ts";
 

@@ -8,7 +8,7 @@ import { viewTask } from "../../../src/core/end/view.ts";
 import { wakeParent } from "../../../src/core/end/wake-parent.ts";
 import { AttemptCrashed, PermanentError, PortUnavailable } from "../../../src/core/model/errors.ts";
 import type { TaskKey, TaskRecord } from "../../../src/core/model/record.ts";
-import { ChildFailed } from "../../../src/core/steps/step-failed.ts";
+import { ChildFailed } from "../../../src/core/steps/step-tools.ts";
 import type { TaskContext } from "../../../src/core/task/context.ts";
 import { file } from "../../../src/core/task/result.ts";
 import { defineTask, type TaskType } from "../../../src/core/task/task.ts";

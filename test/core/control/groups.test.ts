@@ -1,6 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { listDeadLetters, matchByFilter, mostLetters } from "../../../src/core/control/find-letters.ts";
-import { errorFingerprint } from "../../../src/core/control/fingerprint.ts";
+import {
+  errorFingerprint,
+  listDeadLetters,
+  matchByFilter,
+  mostLetters,
+} from "../../../src/core/control/find-letters.ts";
 import { groupDeadLetters } from "../../../src/core/control/group-letters.ts";
 import { iso, type TaskRecord } from "../../../src/core/model/record.ts";
 import { memoryPipeline, newRecord } from "../../support/memory-pipeline.ts";

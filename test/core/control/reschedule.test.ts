@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { reschedule } from "../../../src/core/control/reschedule.ts";
+import { reschedule } from "../../../src/core/control/move.ts";
 import { runNow } from "../../../src/core/control/run-now.ts";
 import { PortUnavailable } from "../../../src/core/model/errors.ts";
 import { iso } from "../../../src/core/model/record.ts";

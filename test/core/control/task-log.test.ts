@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { changePriority } from "../../../src/core/control/change-priority.ts";
+import { changePriority } from "../../../src/core/control/move.ts";
 import { taskLogPage } from "../../../src/core/control/task-log.ts";
 import { attemptsOf } from "../../../src/core/end/view.ts";
 import { iso } from "../../../src/core/model/record.ts";

@@ -10,7 +10,7 @@ import { onFailedName } from "../../../src/core/model/internal-names.ts";
 import { onFailedId } from "../../../src/core/model/on-failed-name.ts";
 import type { TaskRecord } from "../../../src/core/model/record.ts";
 import type { TaskContext } from "../../../src/core/task/context.ts";
-import type { TaskFailure } from "../../../src/core/task/failure.ts";
+import type { TaskFailure } from "../../../src/core/task/retry.ts";
 import type { TaskType } from "../../../src/core/task/task.ts";
 import { memoryPipeline, operator, typeOf } from "../../support/memory-pipeline.ts";
 

@@ -5,7 +5,7 @@ import { countingRecords } from "../../../src/core/limits/quota.ts";
 import { PortUnavailable } from "../../../src/core/model/errors.ts";
 import { Problem } from "../../../src/core/model/problem.ts";
 import { submit } from "../../../src/core/submit/submit.ts";
-import type { SubmitCall } from "../../../src/core/submit/submit-call.ts";
+import type { SubmitCall } from "../../../src/core/submit/submit-ports.ts";
 import { MemoryLimits } from "../../../src/memory/limits.ts";
 import { MemoryUsage } from "../../../src/memory/usage.ts";
 import { memoryPipeline, operator } from "../../support/memory-pipeline.ts";

@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { PortUnavailable } from "../../../src/core/model/errors.ts";
-import { closeChannels } from "../../../src/core/notify/close-channels.ts";
+import { closeChannels } from "../../../src/core/notify/connect.ts";
 import type { Connection } from "../../../src/core/ports/notify.ts";
 import { FakeClock } from "../../../src/memory/clock.ts";
 import { MemoryConnections, MemorySocket } from "../../../src/memory/push.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { viewOf } from "../../../src/core/end/view.ts";
 import type { Status } from "../../../src/core/model/status.ts";
 import { eventOf } from "../../../src/core/notify/notify.ts";
-import type { EndNotice } from "../../../src/core/ports/notice.ts";
+import type { EndNotice } from "../../../src/core/ports/notify.ts";
 import { memoryPipeline } from "../../support/memory-pipeline.ts";
 
 async function noticeOf(status: Status, more: Partial<EndNotice> = {}): Promise<EndNotice> {

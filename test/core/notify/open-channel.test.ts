@@ -1,7 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { hashSecret } from "../../../src/core/model/keys.ts";
-import { closeChannels } from "../../../src/core/notify/close-channels.ts";
-import { connect, disconnect, mostConnections, replyTo } from "../../../src/core/notify/connect.ts";
+import { closeChannels, connect, disconnect, mostConnections, replyTo } from "../../../src/core/notify/connect.ts";
 import { mostChannelsAMinute, openChannel } from "../../../src/core/notify/open-channel.ts";
 import { FakeClock } from "../../../src/memory/clock.ts";
 import { MemoryKeys } from "../../../src/memory/keys.ts";

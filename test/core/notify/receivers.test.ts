@@ -12,8 +12,7 @@ import {
 } from "../../../src/core/notify/manage-receivers.ts";
 import { deliverToReceivers, eventOf } from "../../../src/core/notify/notify.ts";
 import { fixedWebhookKey, receiverSecrets, webhookSecrets } from "../../../src/core/notify/secret.ts";
-import type { EndNotice } from "../../../src/core/ports/notice.ts";
-import type { OutgoingEvent, WebhookAnswer, WebhookRequest } from "../../../src/core/ports/notify.ts";
+import type { EndNotice, OutgoingEvent, WebhookAnswer, WebhookRequest } from "../../../src/core/ports/notify.ts";
 import type { Receiver } from "../../../src/core/ports/receivers.ts";
 import { MemoryDeliveries, MemorySlowHosts } from "../../../src/memory/deliveries.ts";
 import { MemoryReceivers } from "../../../src/memory/receivers.ts";

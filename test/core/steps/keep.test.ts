@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { extend, retry } from "../../../src/core/control/control.ts";
-import { reschedule } from "../../../src/core/control/reschedule.ts";
+import { reschedule } from "../../../src/core/control/move.ts";
 import { PermanentError, RetryAfter } from "../../../src/core/model/errors.ts";
 import type { TaskRecord } from "../../../src/core/model/record.ts";
 import { signal } from "../../../src/core/steps/signal.ts";

@@ -4,9 +4,9 @@ import { runNow } from "../../../src/core/control/run-now.ts";
 import { viewOf } from "../../../src/core/end/view.ts";
 import { BusinessRuleViolation, PermanentError, RetryAfter } from "../../../src/core/model/errors.ts";
 import { iso, type TaskKey } from "../../../src/core/model/record.ts";
-import { StepFailed, StepTimedOut } from "../../../src/core/steps/step-failed.ts";
+import { StepFailed, StepTimedOut } from "../../../src/core/steps/step-tools.ts";
 import type { TaskContext } from "../../../src/core/task/context.ts";
-import type { StepOptions } from "../../../src/core/task/step-options.ts";
+import type { StepOptions } from "../../../src/core/task/step-calls.ts";
 import type { TaskType } from "../../../src/core/task/task.ts";
 import { memoryPipeline, type Pipeline, typeOf } from "../../support/memory-pipeline.ts";
 

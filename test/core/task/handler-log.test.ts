@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { TaskLog } from "../../../src/core/task/context.ts";
-import { handlerLog } from "../../../src/core/task/handler-log.ts";
-import { redactedLog, redactionOf } from "../../../src/core/task/redact.ts";
+import { handlerLog, redactedLog, redactionOf } from "../../../src/core/task/handler-log.ts";
 
 let lines: { message: string; fields: Record<string, unknown> | undefined }[] = [];
 const take = (message: string, fields?: Record<string, unknown>): void => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { redacted } from "../../../src/core/task/redact.ts";
+import { redacted } from "../../../src/core/task/handler-log.ts";
 import { memoryPipeline, typeOf } from "../../support/memory-pipeline.ts";
 
 const input = { card: "4111 1111 1111 1111", owner: { name: "Ada Lovelace", cvc: 737 }, notes: ["gift", "for Bo"] };

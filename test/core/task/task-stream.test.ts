@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { redacted } from "../../../src/core/task/redact.ts";
+import { redacted } from "../../../src/core/task/handler-log.ts";
 import { taskStream } from "../../../src/entries/task-stream.ts";
 import { memoryPipeline, typeOf } from "../../support/memory-pipeline.ts";
 

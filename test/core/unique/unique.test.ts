@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { iso, type TaskRecord } from "../../../src/core/model/record.ts";
 import { submit } from "../../../src/core/submit/submit.ts";
-import type { SubmitCall } from "../../../src/core/submit/submit-call.ts";
+import type { SubmitCall } from "../../../src/core/submit/submit-ports.ts";
 import { gate, memoryPipeline, operator, submitter, typeOf } from "../../support/memory-pipeline.ts";
 
 /** A pipeline whose type keeps the inputs that ran. */

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { submitChild } from "../../../src/core/children/child.ts";
 import type { Identity } from "../../../src/core/model/identity.ts";
 import type { TaskRecord } from "../../../src/core/model/record.ts";
-import type { SubmitCall } from "../../../src/core/submit/submit-call.ts";
+import type { SubmitCall } from "../../../src/core/submit/submit-ports.ts";
 import { currentTask, traceHeaders } from "../../../src/core/task/ambient.ts";
 import type { ChildSubmit } from "../../../src/core/task/handler-submit.ts";
 import probeContext from "../../../tasks/probe.context.ts";

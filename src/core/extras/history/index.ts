@@ -1,6 +1,6 @@
 import type { Attempt, TaskRecord } from "../../model/record.ts";
 import type { Extra } from "../../ports/extra.ts";
-import type { DispatchPorts } from "../../ports/step-ports.ts";
+import type { DispatchPorts } from "../../ports/steps.ts";
 import { isBeside, keptUntil } from "../../send/parts.ts";
 
 /**

@@ -1,6 +1,6 @@
 import type { TaskRecord } from "../../model/record.ts";
 import type { Extra } from "../../ports/extra.ts";
-import type { DispatchPorts } from "../../ports/step-ports.ts";
+import type { DispatchPorts } from "../../ports/steps.ts";
 import { keptUntil } from "../../send/parts.ts";
 
 /** Keeps the part with the newest input, where a later submit or an operator has given one. */

@@ -4,15 +4,23 @@ import type { Line } from "../../model/line.ts";
 import type { Tier } from "../../model/tier.ts";
 import type { HeldPlace, LineState, WaitingEntry, WaitingTask } from "../../ports/flow.ts";
 import { strictOf } from "../../task/type-limits.ts";
-import { bucketCount, bucketName, bucketOf, type Sizes } from "./buckets.ts";
 import { letGo, longestDelayMs } from "./let-go.ts";
 import { endOfLimit, placesOf } from "./limit-lines.ts";
-import { type Known, type LinePorts, leastOftenMs, type Rest, soonMs, watchLine } from "./line-ports.ts";
-import { leaveToOthers, ownMessages } from "./own-tasks.ts";
-import { keptUntilMs, onTheWayUntilMs } from "./place-end.ts";
-import { plan, planSooner, sendCheck, stands } from "./plan-check.ts";
-import { grantOf, sendOne } from "./send-all.ts";
-import { markSharded, unmark } from "./shards.ts";
+import {
+  type Known,
+  type LinePorts,
+  leastOftenMs,
+  plan,
+  planSooner,
+  type Rest,
+  sendCheck,
+  soonMs,
+  stands,
+  watchLine,
+} from "./line-ports.ts";
+import { keptUntilMs, onTheWayUntilMs } from "./place-book.ts";
+import { grantOf, leaveToOthers, ownMessages, sendOne } from "./send-all.ts";
+import { bucketCount, bucketName, bucketOf, markSharded, type Sizes, unmark } from "./shards.ts";
 import { answerOf, hasPlace, orWarn, sureWrite } from "./sure-write.ts";
 
 /** Further checks that are sent at the same time. */

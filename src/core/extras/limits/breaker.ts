@@ -2,13 +2,12 @@ import type { Line } from "../../model/line.ts";
 import type { TaskRecord } from "../../model/record.ts";
 import type { Tier } from "../../model/tier.ts";
 import type { Settled } from "../../task/limiter.ts";
-import type { TaskMessage } from "../../task/task-message.ts";
+import type { TaskMessage } from "../../task/taker.ts";
 import type { BreakerOption } from "../../task/type-limits.ts";
 import { advance } from "./advance.ts";
 import { countForGuards, guardsOf } from "./guard.ts";
-import { breakerAt, breakerLine, isCounted } from "./keyed-breakers.ts";
+import { breakerAt, breakerLine, isCounted, noteOpened } from "./keyed-breakers.ts";
 import type { FlowPorts, LinePorts } from "./line-ports.ts";
-import { noteOpened } from "./opened.ts";
 
 /**
  * Counts the end of an attempt for its type's breaker, or for the guards of its type's resume. A crash does not count:

@@ -12,17 +12,16 @@ import type { WaitingFor } from "../../model/suspension.ts";
 import type { WaitingTask } from "../../ports/flow.ts";
 import { dispatch } from "../../send/dispatch.ts";
 import * as extras from "../../send/extras.ts";
+import { newestKept } from "../../send/kept-input.ts";
 import { storedInput } from "../../send/large-input.ts";
-import { newestKept } from "../../send/newest-envelope.ts";
 import { reportParked } from "../../send/report.ts";
 import { dataOf, parseInput } from "../../task/parsed-input.ts";
+import { canStart, type TaskMessage } from "../../task/taker.ts";
 import type { TaskType } from "../../task/task.ts";
-import { canStart, type TaskMessage } from "../../task/task-message.ts";
 import { strictOf } from "../../task/type-limits.ts";
 import { advance } from "./advance.ts";
-import { bucketName, bucketsFor } from "./buckets.ts";
 import { leave, type Place } from "./held-place.ts";
-import { breakerAt, breakerLine } from "./keyed-breakers.ts";
+import { breakerAt, breakerLine, mayTry } from "./keyed-breakers.ts";
 import {
   keyFault,
   type LimitsByInput,
@@ -37,11 +36,9 @@ import {
   stopOf,
 } from "./limit-lines.ts";
 import { aheadMs, type FlowPorts } from "./line-ports.ts";
-import { join, shardFor } from "./shards.ts";
+import { bucketName, bucketsFor, join, shardFor } from "./shards.ts";
 import { takeTurn } from "./strict-order.ts";
-import { takePlace } from "./take-place.ts";
-import { takeStart } from "./take-start.ts";
-import { mayTry } from "./try-breaker.ts";
+import { takePlace, takeStart } from "./take.ts";
 
 /** A task that may start. */
 export interface Admitted {

@@ -5,15 +5,14 @@ import type { Tier } from "../../model/tier.ts";
 import type { WaitingEntry } from "../../ports/flow.ts";
 import type { TaskType } from "../../task/task.ts";
 import { handOver } from "./advance.ts";
-import { bucketCount, bucketName, firstTasks } from "./buckets.ts";
 import { isIdle } from "./let-go-places.ts";
 import { placesOf } from "./limit-lines.ts";
 import type { FlowPorts } from "./line-ports.ts";
-import { takenUntilMs } from "./place-end.ts";
-import { firstOfAny, firstOfShard, isSharded } from "./shards.ts";
+import { takenUntilMs } from "./place-book.ts";
+import { bucketCount, bucketName, firstOfAny, firstOfShard, firstTasks, isSharded } from "./shards.ts";
 import { keepsTurn } from "./strict-order.ts";
 import { keepSeen, orWarn } from "./sure-write.ts";
-import type { TakenPlace } from "./take-place.ts";
+import type { TakenPlace } from "./take.ts";
 
 /** The place of a task while its message is worked on. Each renewal of the attempt's lease lets it end later. */
 export interface Place extends TakenPlace {

@@ -1,14 +1,14 @@
 import { PortUnavailable, TaskError } from "../../model/errors.ts";
-import { breakerName, type Line } from "../../model/line.ts";
-import type { Breaker, FlowSettings } from "../../ports/flow.ts";
+import { breakerName, isOfTier, type Line } from "../../model/line.ts";
+import type { Breaker, FlowSettings, LineState, Lines } from "../../ports/flow.ts";
 import { storedInput } from "../../send/large-input.ts";
 import { dataOf, parseInput } from "../../task/parsed-input.ts";
+import type { TaskMessage } from "../../task/taker.ts";
 import type { TaskType } from "../../task/task.ts";
-import type { TaskMessage } from "../../task/task-message.ts";
-import type { LimitedType } from "../../task/type-limits.ts";
+import type { BreakerOption, LimitedType } from "../../task/type-limits.ts";
 import type { FlowBook } from "./flow-book.ts";
 import { breakerOf, keyFault, keyText, readBreaker } from "./limit-lines.ts";
-import type { FlowPorts } from "./line-ports.ts";
+import type { FlowPorts, LinePorts } from "./line-ports.ts";
 
 /** Keys of a type whose failures are counted for a tenant at the same time, at most: workers read all of them. */
 export const mostKeys = 100;
@@ -103,4 +103,79 @@ export async function isCounted(ports: BreakerPorts, line: Line, nowMs: number):
   if (least === undefined) return false;
   await ports.flowSettings.remove(least.name);
   return true;
+}
+
+/** Tasks that go in the first second after a pause or a breaker has ended, and the most in any second. */
+const [firstTasks, mostTasks] = [10, 100];
+
+/** The number of tasks a second is doubled after this time, in milliseconds. */
+const doubleMs = 3_000;
+
+/**
+ * After the pause of a tier, more and more tasks go: millions may wait, of all types. That of a type or a tenant has
+ * what a failure may cost in mind, and its tasks go on with the most that they reached.
+ */
+const mostOfTier = 2_000;
+
+/** Then the number is doubled after this time, in milliseconds. */
+const laterDoubleMs = 30_000;
+
+/**
+ * Notes when a pause or a breaker ended: its tasks start slowly, so that what was down is not flooded. A death before
+ * this lets them start at the full speed.
+ * @throws PortUnavailable
+ */
+export async function noteOpened(lines: Lines, line: Line, atMs: number): Promise<void> {
+  const { nextSlotMs } = await lines.state(line.name);
+  await lines.takeSlots(line.name, nextSlotMs, atMs);
+}
+
+/**
+ * Tasks that may go in this second: ten at first, twice as many every three seconds, and a hundred at most; of a tier
+ * twice as many every thirty seconds then, and two thousand at most.
+ */
+export function tasksNow(line: Line, { nextSlotMs: openedMs }: LineState, nowMs: number): number {
+  if (openedMs === undefined) return mostTasks;
+  const sinceMs = Math.max(0, nowMs - openedMs);
+  const tasks = Math.min(mostTasks, doubled(firstTasks, sinceMs, doubleMs));
+  if (tasks < mostTasks || !isOfTier(line)) return tasks;
+  return Math.min(mostOfTier, doubled(mostTasks, sinceMs, laterDoubleMs));
+}
+
+const doubled = (tasks: number, sinceMs: number, everyMs: number): number =>
+  tasks * 2 ** Math.min(Math.floor(sinceMs / everyMs), 10);
+
+type TryPorts = Pick<LinePorts, "clock" | "flowSettings">;
+
+/** A type that has a breaker. */
+export type BreakingType = Pick<LimitedType, "timeoutSeconds"> & { breaker: BreakerOption };
+
+/** Epoch milliseconds until which a task that tries now is the only one: its attempt has certainly ended then. */
+const tryEndMs = (nowMs: number, { breaker, timeoutSeconds }: BreakingType): number =>
+  nowMs + Math.max(breaker.coolDownSeconds, timeoutSeconds) * 1000;
+
+/**
+ * Lets one task of a breaker try now, whose cool-down is over.
+ * @returns Epoch milliseconds until which it is the only one. Undefined: another call lets one try.
+ * @throws PortUnavailable
+ */
+export async function takeTry(
+  { clock, flowSettings }: TryPorts,
+  line: Line,
+  type: BreakingType,
+  openUntilMs: number,
+): Promise<number | undefined> {
+  const untilMs = tryEndMs(clock.now(), type);
+  return (await flowSettings.tryBreaker(line.name, openUntilMs, untilMs)) ? untilMs : undefined;
+}
+
+/**
+ * True when a task that was let go to try may do so: it was the last to be let go. While its queue was behind, others
+ * may have been let go, and the breaker may have opened anew; then it tries only after the cool-down.
+ * @throws PortUnavailable
+ */
+export async function mayTry(ports: TryPorts, line: Line, type: BreakingType, tryUntilMs: number): Promise<boolean> {
+  const openUntilMs = ((await ports.flowSettings.find(line.name)) as Breaker | undefined)?.openUntilMs;
+  if (openUntilMs === undefined || openUntilMs === tryUntilMs) return true;
+  return ports.clock.now() >= openUntilMs && (await takeTry(ports, line, type, openUntilMs)) !== undefined;
 }

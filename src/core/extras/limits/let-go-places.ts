@@ -2,7 +2,6 @@ import { heldIn } from "../../model/grant.ts";
 import type { Line } from "../../model/line.ts";
 import type { LineState, PlannedCheck, WaitingEntry } from "../../ports/flow.ts";
 import { strictOf } from "../../task/type-limits.ts";
-import { type Bucket, bucketCount, bucketOf, bucketsOf, firstTasks, type Sizes } from "./buckets.ts";
 import {
   type Known,
   type LinePorts,
@@ -11,14 +10,24 @@ import {
   mostLetGo,
   mostTries,
   nothing,
+  planSooner,
   type Rest,
   soonMs,
 } from "./line-ports.ts";
-import { leaveToOthers, ownMessages } from "./own-tasks.ts";
-import { onTheWayUntilMs, placeStateOf } from "./place-end.ts";
-import { planSooner } from "./plan-check.ts";
-import { sendAll } from "./send-all.ts";
-import { firstOfOne, firstOfShard, isSharded, shardsIn } from "./shards.ts";
+import { onTheWayUntilMs, placeStateOf } from "./place-book.ts";
+import { leaveToOthers, ownMessages, sendAll } from "./send-all.ts";
+import {
+  type Bucket,
+  bucketCount,
+  bucketOf,
+  bucketsOf,
+  firstOfOne,
+  firstOfShard,
+  firstTasks,
+  isSharded,
+  type Sizes,
+  shardsIn,
+} from "./shards.ts";
 import { turnsOf } from "./strict-order.ts";
 import { hasPlace, sureWrite } from "./sure-write.ts";
 

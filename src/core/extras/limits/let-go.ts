@@ -2,7 +2,7 @@ import type { Line } from "../../model/line.ts";
 import type { Breaker, LineState, Pause, PlannedCheck, WaitingEntry } from "../../ports/flow.ts";
 import type { Taker } from "../../task/taker.ts";
 import type { LimitedType } from "../../task/type-limits.ts";
-import { isOfType } from "./keyed-breakers.ts";
+import { isOfType, takeTry, tasksNow } from "./keyed-breakers.ts";
 import { letGoByPlaces } from "./let-go-places.ts";
 import { type Pace, paceOf, placesOf } from "./limit-lines.ts";
 import {
@@ -15,14 +15,11 @@ import {
   nothing,
   type Rest,
   soonMs,
+  stands,
 } from "./line-ports.ts";
-import { tasksNow } from "./opened.ts";
-import { reserved } from "./own-tasks.ts";
-import { stands } from "./plan-check.ts";
-import { sendAll } from "./send-all.ts";
+import { reserved, sendAll } from "./send-all.ts";
 import { firstOfOne, shardsIn } from "./shards.ts";
-import { takeNear } from "./take-start.ts";
-import { takeTry } from "./try-breaker.ts";
+import { takeNear } from "./take.ts";
 
 /**
  * Lets the tasks of a line go that may: sends their messages, in order of submission. Repeatable at each step; of two

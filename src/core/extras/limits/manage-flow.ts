@@ -22,10 +22,9 @@ import {
 import type { CatalogEntry } from "../../task/catalog.ts";
 import { mostPlaces } from "../../task/type-limits.ts";
 import { guardResume } from "./guard.ts";
+import { noteOpened } from "./keyed-breakers.ts";
 import { isOver } from "./limit-lines.ts";
-import type { LinePorts } from "./line-ports.ts";
-import { noteOpened } from "./opened.ts";
-import { sendCheck } from "./plan-check.ts";
+import { type LinePorts, sendCheck } from "./line-ports.ts";
 import { lineOfLimit } from "./view-flow.ts";
 
 export type ManageFlowPorts = Pick<LinePorts, "clock" | "log" | "queues" | "lines" | "flowSettings" | "newId">;

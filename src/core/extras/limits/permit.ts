@@ -8,16 +8,16 @@ import type { LineState, Successor } from "../../ports/flow.ts";
 import type { Delivery } from "../../ports/tasks.ts";
 import { laterReleaseSeconds, sayLater } from "../../send/later-release.ts";
 import type { Limiter, Permit, Settled } from "../../task/limiter.ts";
-import type { TaskMessage } from "../../task/task-message.ts";
+import type { TaskMessage } from "../../task/taker.ts";
 import { advance } from "./advance.ts";
 import { countEnd, passTry } from "./breaker.ts";
-import { bucketName, bucketOf } from "./buckets.ts";
 import { type Admitted, enter, park, placeOf } from "./enter.ts";
 import { keepPlace, leave, type Place, readNext } from "./held-place.ts";
 import { placesOf } from "./limit-lines.ts";
 import type { FlowPorts, LinePorts } from "./line-ports.ts";
+import { bucketName, bucketOf } from "./shards.ts";
 import { answerOf, orWarn } from "./sure-write.ts";
-import { untilStart } from "./take-start.ts";
+import { untilStart } from "./take.ts";
 
 /** The limiter as it is, behind its door: loaded with the first task that it may stop. */
 export const wholeLimiter: Limiter<FlowPorts> = {

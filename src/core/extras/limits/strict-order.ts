@@ -2,13 +2,13 @@ import type { Line } from "../../model/line.ts";
 import { isKept, iso, statusAt, type TaskRecord } from "../../model/record.ts";
 import { isTerminal } from "../../model/status.ts";
 import type { LineState } from "../../ports/flow.ts";
+import type { TaskMessage } from "../../task/taker.ts";
 import type { TaskType } from "../../task/task.ts";
-import type { TaskMessage } from "../../task/task-message.ts";
 import { type StrictOption, strictOf } from "../../task/type-limits.ts";
 import { type LinePorts, leastOftenMs } from "./line-ports.ts";
-import { keptAfterMs, keptUntilMs, placeStateOf, takenUntilMs } from "./place-end.ts";
+import { keptAfterMs, keptUntilMs, placeStateOf, takenUntilMs } from "./place-book.ts";
 import { hasPlace, keepSeen, sureWrite } from "./sure-write.ts";
-import { justNowMs, type TakenPlace } from "./take-place.ts";
+import { justNowMs, type TakenPlace } from "./take.ts";
 
 /*
  * Strict order: a line has one place, its turn. A task has the turn from its first start until it has ended for good,

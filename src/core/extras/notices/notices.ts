@@ -3,7 +3,7 @@ import { endId } from "../../model/end-id.ts";
 import { iso, noteIn, type TaskRecord } from "../../model/record.ts";
 import { noteView } from "../../model/task-view.ts";
 import type { EndPorts } from "../../ports/extra.ts";
-import type { ChangeNotice, EndNotice } from "../../ports/notice.ts";
+import type { ChangeNotice, EndNotice } from "../../ports/notify.ts";
 
 /** The notice of a task's end, with the task as the end left it. */
 export async function endNotice(ports: EndPorts, record: TaskRecord, receives: boolean): Promise<EndNotice> {

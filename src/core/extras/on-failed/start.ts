@@ -5,11 +5,11 @@ import { onFailedId, onFailedKey } from "../../model/on-failed-name.ts";
 import { Problem } from "../../model/problem.ts";
 import type { TaskRecord } from "../../model/record.ts";
 import type { EndPorts } from "../../ports/extra.ts";
-import { newestKept } from "../../send/newest-envelope.ts";
+import { newestKept } from "../../send/kept-input.ts";
 import { letterSeconds } from "../../send/retention.ts";
 import { submit } from "../../submit/submit.ts";
 import type { KnownType } from "../../task/catalog.ts";
-import type { FailedTask } from "../../task/failure.ts";
+import type { FailedTask } from "../../task/retry.ts";
 
 /** The failed task's message is kept for this time for its `onFailed`, in seconds: longer than its attempts take. */
 const inputSeconds = 90 * 86_400;

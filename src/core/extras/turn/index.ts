@@ -1,6 +1,6 @@
 import type { TaskRecord } from "../../model/record.ts";
 import type { Extra } from "../../ports/extra.ts";
-import type { DispatchPorts } from "../../ports/step-ports.ts";
+import type { DispatchPorts } from "../../ports/steps.ts";
 
 /** Sends a look at the line of a task that may be over: it has a turn that no process may give back. */
 async function look(

@@ -1,6 +1,6 @@
 import type { TaskRecord } from "../../model/record.ts";
 import type { Extra } from "../../ports/extra.ts";
-import type { DispatchPorts } from "../../ports/step-ports.ts";
+import type { DispatchPorts } from "../../ports/steps.ts";
 
 /** A key is stored for this many seconds longer than the record of its task, as far as that is known. */
 const keyMarginSeconds = 86_400;

@@ -1,7 +1,7 @@
 import { startInTurn } from "../../end/turn.ts";
 import type { TaskRecord } from "../../model/record.ts";
 import { waitsForTurn } from "../../model/suspension.ts";
-import type { DispatchPorts } from "../../ports/step-ports.ts";
+import type { DispatchPorts } from "../../ports/steps.ts";
 
 /**
  * Starts the task that has the key of an ended one, if it waited for that end. A task whose message is not known to be

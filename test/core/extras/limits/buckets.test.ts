@@ -1,14 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import {
-  bucketCount,
-  bucketName,
-  bucketOf,
-  bucketsFor,
-  bucketsOf,
-} from "../../../../src/core/extras/limits/buckets.ts";
 import { leave } from "../../../../src/core/extras/limits/held-place.ts";
 import { changeLimits } from "../../../../src/core/extras/limits/manage-flow.ts";
+import { bucketCount, bucketName, bucketOf, bucketsFor, bucketsOf } from "../../../../src/core/extras/limits/shards.ts";
 import { grantText, parseGrant } from "../../../../src/core/model/grant.ts";
 import type { Line } from "../../../../src/core/model/line.ts";
 import type { TaskRecord } from "../../../../src/core/model/record.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { JoinedStarts } from "../../../../src/core/extras/limits/joined-starts.ts";
+import { JoinedStarts } from "../../../../src/core/extras/limits/rate-list.ts";
 import { PortUnavailable } from "../../../../src/core/model/errors.ts";
 import type { WantedSlot } from "../../../../src/core/ports/flow.ts";
 import { MemoryLines } from "../../../../src/memory/lines.ts";

@@ -1,9 +1,9 @@
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { changePriority } from "../../../../src/core/control/change-priority.ts";
+import { changePriority } from "../../../../src/core/control/move.ts";
 import { keepPlace, leave } from "../../../../src/core/extras/limits/held-place.ts";
 import { changeLimits } from "../../../../src/core/extras/limits/manage-flow.ts";
-import { keptUntilMs, takenUntilMs } from "../../../../src/core/extras/limits/place-end.ts";
+import { keptUntilMs, takenUntilMs } from "../../../../src/core/extras/limits/place-book.ts";
 import { PortUnavailable } from "../../../../src/core/model/errors.ts";
 import type { Line } from "../../../../src/core/model/line.ts";
 import { hasEnded, type TaskRecord } from "../../../../src/core/model/record.ts";

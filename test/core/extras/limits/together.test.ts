@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { keptUntilMs } from "../../../../src/core/extras/limits/place-end.ts";
+import { keptUntilMs } from "../../../../src/core/extras/limits/place-book.ts";
 import type { Lines } from "../../../../src/core/ports/flow.ts";
 import { memoryPipeline, typeOf } from "../../../support/memory-pipeline.ts";
 import { workerPool } from "../../../support/worker-pool.ts";
