@@ -11,7 +11,6 @@ import { createLog } from "../../src/aws/log.ts";
 import { SqsQueues } from "../../src/aws/queues.ts";
 import { resume } from "../../src/core/extras/limits/manage-flow.ts";
 import { settingsAgeMs } from "../../src/core/ports/flow.ts";
-import type { Clock } from "../../src/core/ports/tasks.ts";
 import { defineTask } from "../../src/core/task/task.ts";
 import { toCatalog } from "../../src/core/task/to-catalog.ts";
 import { toEnv } from "../../src/settings/config.ts";
@@ -19,36 +18,17 @@ import { bytesOf } from "../../src/util/item-bytes.ts";
 import { emulatedQueues, emulatedScheduler, emulatedTable, receiveRecords } from "../contract/emulators.ts";
 import { flowReads, sent, sentCounts } from "../support/counted-clients.ts";
 import { writeUnits } from "../support/item-bytes.ts";
-
-/** Time that a test adds: checks of lines come without a wait. */
-const shifted = vi.hoisted(() => ({ byMs: 0 }));
-
-/** A clock that stands still but for timers and what a test adds: a slow machine makes no start late. */
-const clock: Clock = vi.hoisted(() => {
-  const startMs = Date.now();
-  const now = () => startMs + shifted.byMs;
-  return {
-    now,
-    after: (delayMs, callback) => {
-      const dueMs = now() + delayMs;
-      const timer = setTimeout(() => {
-        shifted.byMs += Math.max(0, dueMs - now());
-        callback();
-      }, delayMs);
-      return () => clearTimeout(timer);
-    },
-  };
-});
+import { clock, shifted } from "../support/shifted-clock.ts";
 
 vi.mock(import("../../src/aws/clients.ts"), async (importOriginal) => {
   const { countedClients } = await import("../support/counted-clients.ts");
   return countedClients(await importOriginal());
 });
 
-vi.mock(import("../../src/aws/process.ts"), async (importOriginal) => ({
-  ...(await importOriginal()),
-  systemClock: clock,
-}));
+vi.mock(import("../../src/aws/process.ts"), async (importOriginal) => {
+  const { clock } = await import("../support/shifted-clock.ts");
+  return { ...(await importOriginal()), systemClock: clock };
+});
 
 vi.mock(import("../../src/aws/watchdog.ts"), () => ({ threadWatchdog: () => ({ guard: () => () => {} }) }));
 
