@@ -52,7 +52,9 @@ const slowEmulators = { OFFLOAD_CALL_TIME_FACTOR: "20" };
 const compiledOnce = { NODE_COMPILE_CACHE: `${import.meta.dirname}/node_modules/.cache/offload-tests` };
 
 /** They replace modules, which holds only where a file's modules are not those of the files before it. */
-const ownModules = ["budget", "flow-budget", "job-budget", "key-budget", "notify-budget"].map((name) => `test/aws/${name}.test.ts`);
+const ownModules = ["budget", "flow-budget", "job-budget", "key-budget", "notify-budget"].map(
+  (name) => `test/aws/${name}.test.ts`,
+);
 
 /** It waits for real time-outs. */
 const outage = "test/aws/outage.test.ts";
