@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { TaskView } from "../../src/core/model/task-view.ts";
 import { TaskStatus, WhatHappens } from "./pages/task-state.tsx";
 import { type Choice, choicesFor, leastSearched } from "./palette-data.ts";
@@ -21,9 +21,10 @@ export interface PaletteProps {
 
 /** The search from everywhere: tasks, pages, types and what one can begin. Arrows choose, Enter opens. */
 export function Palette({ pages, onClose }: PaletteProps) {
-  const text = useSignal("");
+  const typed = useSignal("");
   const chosen = useSignal(0);
-  const found = useFound(text.value);
+  const text = typed.value.trim();
+  const found = useFound(text);
   const types = useTaskTypes();
   const dialog = useRef<HTMLDialogElement>(null);
   useModal(dialog);
@@ -34,7 +35,7 @@ export function Palette({ pages, onClose }: PaletteProps) {
     mayOperate: may("viewer"),
     tenant: chosenTenant.value,
   };
-  const groups = choicesFor(text.value, known, found, hrefOf);
+  const groups = choicesFor(text, known, found, hrefOf);
   const choices = groups.flatMap(({ choices: of }) => of);
   const current = choices[Math.min(chosen.value, choices.length - 1)];
   const open = ({ place }: Choice) => {
@@ -68,9 +69,9 @@ export function Palette({ pages, onClose }: PaletteProps) {
           spellcheck={false}
           maxLength={128}
           placeholder="Id, tag, error, type, page or ~type:key"
-          value={text.value}
+          value={typed.value}
           onInput={({ currentTarget }) => {
-            text.value = currentTarget.value.trim();
+            typed.value = currentTarget.value;
             chosen.value = 0;
           }}
           onKeyDown={keyed}
@@ -163,9 +164,9 @@ function useFound(text: string): readonly TaskView[] {
   return found.value.of === text ? found.value.tasks : [];
 }
 
-/** Opens the dialog, and gives the focus back afterwards. */
+/** Opens the dialog at once, as the next key is meant for it, and gives the focus back afterwards. */
 function useModal(dialog: { current: HTMLDialogElement | null }): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const opener = document.activeElement;
     dialog.current?.showModal();
     return () =>
