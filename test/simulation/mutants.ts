@@ -11,8 +11,8 @@ import { simulate } from "./simulate.ts";
 import { broken } from "./snippet.ts";
 import type { GivenTheme } from "./weather.ts";
 
-/** The seed that found each mutant last. `--update` writes it. */
-const seedsPath = join(import.meta.dirname, "found-seeds.json");
+/** The seed that found each mutant last; `--update` writes it. Not in this folder, whose tree chooses the worlds of CI. */
+const seedsPath = join(import.meta.dirname, "../mutant-seeds.json");
 
 const repository = resolve(import.meta.dirname, "../..");
 

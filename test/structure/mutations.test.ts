@@ -5,7 +5,7 @@ import { mutations } from "../simulation/mutations.ts";
 import { broken } from "../simulation/snippet.ts";
 
 /** Seeds of the mutants, which `npm run test:mutants -- --update` writes. */
-const seeds: unknown = JSON.parse(readFileSync("test/simulation/found-seeds.json", "utf8"));
+const seeds: unknown = JSON.parse(readFileSync("test/mutant-seeds.json", "utf8"));
 
 test("seeds are noted of the simulation's mutants only", () => {
   const names = new Set(mutations.map(({ name }) => name));
