@@ -52,7 +52,7 @@ export function countedDeployment(types: readonly TaskType[], triggers: readonly
   const event: Deployment["event"] = (...args) => deployment.event(...args);
   const submitted = (type: string, more: object = {}, role?: string) =>
     call("POST", "/tasks", { type, input: {}, ...more }, role);
-  /** Works until no message is left, also those that come later. */
+  /** The worker takes messages until none is left, also those that come later. */
   const drain = async () => {
     const workAll = async () => (await work("high")) + (await work());
     for (let empty = 0; empty < 2; shifted.byMs += 900_000) {
@@ -172,7 +172,7 @@ const messagesSent = (): number =>
     .filter(({ command }) => command.startsWith("SendMessage"))
     .reduce((sum, { input }) => sum + ((input.Entries as unknown[] | undefined)?.length ?? 1), 0);
 
-/** The requests of an act, without those that hide messages. */
+/** An act's requests, without those that hide messages. */
 export async function costOf(act: () => Promise<unknown>): Promise<Cost> {
   sent.length = 0;
   await act();

@@ -54,6 +54,7 @@ function Both({ of, tier, hours }: { of: Metrics; tier: string | undefined; hour
   const period = duration(of.period_seconds * 1_000);
   const [completed = [], failed = []] = ended.lines.map(({ values }) => values);
   const { last, before } = hoursOf({ times: ended.times, completed, failed }, Date.parse(of.to) / 1_000);
+  const totals = `${count(totalOf(ended, "completed"))} completed, ${count(totalOf(ended, "failed"))} failed`;
   return (
     <>
       <p class="hours">
@@ -62,7 +63,7 @@ function Both({ of, tier, hours }: { of: Metrics; tier: string | undefined; hour
       </p>
       <div class="cards">
         <Titled
-          title={`Ended tasks per ${period}: ${count(totalOf(ended, "completed"))} completed, ${count(totalOf(ended, "failed"))} failed`}
+          title={`Ended tasks per ${period}: ${totals}`}
           data={ended}
           label={`Ended tasks per ${period}, last ${hours} hours`}
           nothing={`No task ended in the last ${hours} hours.`}
