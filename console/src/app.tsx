@@ -17,7 +17,7 @@ import { setting } from "./signals.ts";
 import { resume } from "./start.ts";
 import { UnknownTenant } from "./tenant.tsx";
 
-/** Its code is loaded where somebody searches. */
+/** Its code is loaded behind the first page: the keys that follow the one that opens it are already meant for it. */
 const Search = beside<PaletteProps>(async () => (await import("./palette.tsx")).Palette);
 
 /** Time after which a start that failed is tried again, in milliseconds. */
@@ -37,6 +37,7 @@ export function App() {
       await resume();
       error.value = undefined;
       ready.value = true;
+      void Search.load();
     } catch (thrown) {
       error.value = thrown as Error;
       setTimeout(begin, againMs);

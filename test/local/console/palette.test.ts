@@ -49,6 +49,15 @@ describeConsole("the search from everywhere", {}, (here) => {
     await page.keyboard.press("Escape");
     await palette().waitFor({ state: "detached" });
     await expect.poll(() => button.evaluate((element) => element === document.activeElement)).toBe(true);
+    // It is there before the next event, so that no key is lost.
+    const focused = await button.evaluate(async (element) => {
+      (element as HTMLElement).click();
+      await Promise.resolve();
+      return document.activeElement?.getAttribute("role");
+    });
+    expect(focused).toBe("combobox");
+    await page.keyboard.press("Escape");
+    await palette().waitFor({ state: "detached" });
   });
 
   test("Ctrl+K opens it from a field; hostile text is text; a key opens its task", { timeout: 300_000 }, async () => {
