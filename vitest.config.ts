@@ -85,12 +85,12 @@ const builds = [
  * worlds.
  */
 const worlds = [
-  "test/core/children/sleeping-coordinator.test.ts",
+  "test/core/extras/children/sleeping-coordinator.test.ts",
   "test/core/control/{deaths,run-operation}.test.ts",
   "test/core/extras/limits/{fast-rate,hand-over,pause,shards,strict-throughput,successor}.test.ts",
   "test/core/schedules/*.property.test.ts",
-  "test/core/steps/read-cost.test.ts",
-  "test/core/unique/collect-rate.test.ts",
+  "test/core/extras/steps/read-cost.test.ts",
+  "test/core/extras/unique/collect-rate.test.ts",
   "test/simulation/many-worlds.test.ts",
   "test/scale/**/*.test.ts",
   "test/http/{fairness,fuzz,hostile}.test.ts",

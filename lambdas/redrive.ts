@@ -5,7 +5,7 @@ import { endingPorts } from "../src/aws/ending-ports.ts";
 import { createLog } from "../src/aws/log.ts";
 import { observed } from "../src/aws/observed.ts";
 import { dispatchPorts, dispatchSettings } from "../src/aws/wiring.ts";
-import { redriveBatch } from "../src/core/work/redrive.ts";
+import { redriveBatch } from "../src/core/pipeline/work/redrive.ts";
 import { fromEnv } from "../src/settings/config.ts";
 
 const config = fromEnv(process.env, [...dispatchSettings, "timeScale"]);

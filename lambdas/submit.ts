@@ -7,7 +7,7 @@ import { observed } from "../src/aws/observed.ts";
 import { submitPorts, submitSettings } from "../src/aws/submit-ports.ts";
 import { createTracing } from "../src/aws/tracing.ts";
 import { fitsOf } from "../src/core/model/fits.ts";
-import { isUsualBody } from "../src/core/submit/usual-body.ts";
+import { isUsualBody } from "../src/core/pipeline/submit/usual-body.ts";
 import { serve } from "../src/http/serve.ts";
 import { submitApi } from "../src/http/submit.ts";
 import { fromEnv } from "../src/settings/config.ts";

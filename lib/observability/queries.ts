@@ -1,7 +1,7 @@
 import { CfnQueryDefinition, type ILogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
-import { newFailureLine } from "../../src/core/end/bury.ts";
-import { lateErrorLine, ownStrayLine } from "../../src/core/work/late-error.ts";
+import { newFailureLine } from "../../src/core/pipeline/end/bury.ts";
+import { lateErrorLine, ownStrayLine } from "../../src/core/pipeline/work/late-error.ts";
 import type { Watched } from "./watched.ts";
 
 /** Logs that a query reads: of all functions, of functions in which attempts end, or the API's access log. */

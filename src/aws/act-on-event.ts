@@ -1,4 +1,4 @@
-import { type ActOnEventPorts, actOnEvent } from "../core/unique/act-on-event.ts";
+import { type ActOnEventPorts, actOnEvent } from "../core/extras/unique/act-on-event.ts";
 import type { DynamoTable } from "./dynamo-table.ts";
 import { DynamoStepStore } from "./step-store.ts";
 

@@ -16,7 +16,7 @@ const shortTimes: CallTimes = { tryMs: 2_500, callMs: 4_000 };
 
 /**
  * For all other code. A try is longer than the longest wait for messages of a DLQ, 4 s. A call ends before a worker
- * gives up a claim (`beginSeconds` in `src/core/work/batch-plan.ts`).
+ * gives up a claim (`beginSeconds` in `src/core/pipeline/work/batch-plan.ts`).
  */
 const usualTimes: CallTimes = { tryMs: 5_000, callMs: 9_000 };
 

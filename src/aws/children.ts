@@ -1,8 +1,8 @@
-import { submitChild } from "../core/children/child.ts";
-import { rejoinChild, spawnChild } from "../core/children/spawn-child.ts";
+import { submitChild } from "../core/extras/children/child.ts";
+import { rejoinChild, spawnChild } from "../core/extras/children/spawn-child.ts";
+import type { SubmitPorts } from "../core/pipeline/submit/submit-ports.ts";
 import type { EndPorts } from "../core/ports/extra.ts";
 import type { Queues } from "../core/ports/tasks.ts";
-import type { SubmitPorts } from "../core/submit/submit-ports.ts";
 import { GatheredQueues, type SendsMany } from "./gathered-queues.ts";
 import { lazySubmitUnique } from "./lazy-unique.ts";
 

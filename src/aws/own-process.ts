@@ -1,6 +1,6 @@
+import { ProcessLife } from "../core/pipeline/work/process-life.ts";
 import type { Clock, Log } from "../core/ports/tasks.ts";
 import type { TaskProcess } from "../core/task/process.ts";
-import { ProcessLife } from "../core/work/process-life.ts";
 
 /** The file `process.ts` of the tasks folder cannot be loaded. */
 class ProcessNotLoaded extends Error {

@@ -1,6 +1,6 @@
 import type { Tier } from "../core/model/tier.ts";
+import { ownStrayLine } from "../core/pipeline/work/late-error.ts";
 import type { Log, Metrics } from "../core/ports/tasks.ts";
-import { ownStrayLine } from "../core/work/late-error.ts";
 
 /**
  * Logs and counts an error that no code has caught and that belongs to no attempt, such as one of a connection that a

@@ -3,12 +3,12 @@ import { FlowBook } from "../core/extras/limits/flow-book.ts";
 import { isLimited, limiter, loadLimits } from "../core/extras/limits/index.ts";
 import { countingRecords, Releases } from "../core/limits/quota.ts";
 import type { StackOf } from "../core/model/stack.ts";
+import { sayLater } from "../core/pipeline/send/later-release.ts";
+import type { WorkPorts } from "../core/pipeline/work/work-message.ts";
 import { setProbeCounters } from "../core/ports/probe-counters.ts";
 import type { Log } from "../core/ports/tasks.ts";
-import { sayLater } from "../core/send/later-release.ts";
 import { type KnownType, knownTypesOf } from "../core/task/catalog.ts";
 import type { TaskType } from "../core/task/task.ts";
-import type { WorkPorts } from "../core/work/work-message.ts";
 import type { Config } from "../settings/config.ts";
 import type { ChildrenPorts } from "./children.ts";
 import { queueClient } from "./clients.ts";
@@ -54,7 +54,7 @@ function flowingPorts(config: Config<(typeof dispatchSettings)[number]>, log: Lo
 async function preload(types: readonly TaskType[]): Promise<void> {
   if (types.some(isLimited)) await Promise.all([loadLimits(), import("./lines.ts")]);
   if (types.some(({ children }) => children !== undefined))
-    await Promise.all([import("../core/children/spawner.ts"), import("./children.ts")]);
+    await Promise.all([import("../core/extras/children/spawner.ts"), import("./children.ts")]);
 }
 
 /** The lines, which few workers need. */

@@ -1,7 +1,7 @@
 import * as z from "zod";
+import type { ProcessLife } from "../core/pipeline/work/process-life.ts";
 import type { Clock, Log } from "../core/ports/tasks.ts";
 import { acceptedTypes, defineTask, type TaskType } from "../core/task/task.ts";
-import type { ProcessLife } from "../core/work/process-life.ts";
 import {
   type LoadedTypes,
   loadTypes,

@@ -1,7 +1,7 @@
 import type { TaskFilter as CoreFilter } from "../core/control/list.ts";
-import type { AttemptView } from "../core/end/view.ts";
 import type { TaskView } from "../core/model/task-view.ts";
 import type { Tier } from "../core/model/tier.ts";
+import type { AttemptView } from "../core/pipeline/end/view.ts";
 import type { QueueView, TypeView } from "../operations/views.ts";
 import { DeadLetters } from "./dead-letters.ts";
 import type { AnyTasks, TaskInput, TaskName, TaskResult } from "./definitions.ts";

@@ -10,15 +10,15 @@ import { expecting } from "../core/model/expected.ts";
 import type { Identity } from "../core/model/identity.ts";
 import { tenantPattern } from "../core/model/keys.ts";
 import { Problem, problemCodes } from "../core/model/problem.ts";
-import { isTraceparent } from "../core/ports/tracing.ts";
-import { acceptedView, submit } from "../core/submit/submit.ts";
+import { acceptedView, submit } from "../core/pipeline/submit/submit.ts";
 import {
   checkIdempotencyKey,
   isCorrelationId,
   type SubmitCall,
   type SubmitPorts,
-} from "../core/submit/submit-ports.ts";
-import { loadSubmitSchema } from "../core/submit/usual-submit.ts";
+} from "../core/pipeline/submit/submit-ports.ts";
+import { loadSubmitSchema } from "../core/pipeline/submit/usual-submit.ts";
+import { isTraceparent } from "../core/ports/tracing.ts";
 import type { KnownTypes } from "../core/task/catalog.ts";
 import { parseBody } from "../http/body.ts";
 

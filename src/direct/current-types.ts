@@ -1,7 +1,7 @@
 import { fitsOf } from "../core/model/fits.ts";
 import { Problem } from "../core/model/problem.ts";
+import { orUnavailable } from "../core/pipeline/submit/admit-task.ts";
 import type { Clock } from "../core/ports/tasks.ts";
-import { orUnavailable } from "../core/submit/admit-task.ts";
 import { type KnownTypes, parseCatalog } from "../core/task/catalog.ts";
 import { knownTypes } from "../core/task/known-types.ts";
 

@@ -1,4 +1,4 @@
-import { reserveSeconds } from "../core/work/batch-plan.ts";
+import { reserveSeconds } from "../core/pipeline/work/batch-plan.ts";
 import { limits } from "../plan/figures.ts";
 import { type Accepted, acceptedIn } from "./accepted.ts";
 import type { Deployment, Resource } from "./deployment.ts";

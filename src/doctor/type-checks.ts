@@ -2,7 +2,7 @@ import * as z from "zod";
 import { classify } from "../core/model/classify.ts";
 import { BusinessRuleViolation, type ErrorKind, InvalidInput, PermanentError } from "../core/model/errors.ts";
 import { largestFileBytes } from "../core/model/stored-file.ts";
-import { largestInputBytes } from "../core/send/large-input.ts";
+import { largestInputBytes } from "../core/pipeline/send/large-input.ts";
 import { hasRefinement, inputParts } from "../core/task/input-parts.ts";
 import { decideRetry } from "../core/task/retry.ts";
 import type { TaskType } from "../core/task/task.ts";

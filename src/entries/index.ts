@@ -2,6 +2,8 @@
  * The package's entry `offload`: everything that a task file needs. It loads nothing but this package's core.
  * @module offload
  */
+
+export { ChildFailed, StepFailed, StepTimedOut } from "../core/extras/steps/step-tools.ts";
 export type { ClassifyRule } from "../core/model/classify.ts";
 export {
   AttemptCancelled,
@@ -20,7 +22,6 @@ export {
   WorkerStopping,
 } from "../core/model/errors.ts";
 export type { Tier } from "../core/model/tier.ts";
-export { ChildFailed, StepFailed, StepTimedOut } from "../core/steps/step-tools.ts";
 export { currentTask, traceHeaders } from "../core/task/ambient.ts";
 export type { SignalUrlOptions, TaskContext, TaskLog } from "../core/task/context.ts";
 export {

@@ -3,7 +3,7 @@ import type { ControlPorts } from "../core/control/control.ts";
 import { matchTasksByFilter, matchTasksByIds, type TaskAction } from "../core/control/match-tasks.ts";
 import { statuses } from "../core/model/status.ts";
 import { tiers } from "../core/model/tier.ts";
-import { submitFields } from "../core/submit/submit-body.ts";
+import { submitFields } from "../core/pipeline/submit/submit-body.ts";
 import type { ApiPorts, HandlersOf } from "./api.ts";
 import {
   type AllTenantsPorts,

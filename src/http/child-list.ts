@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { listChildren } from "../core/control/list.ts";
-import type { FamilyReadPorts } from "../core/end/child-results.ts";
 import { statuses } from "../core/model/status.ts";
+import type { FamilyReadPorts } from "../core/pipeline/end/child-results.ts";
 import type { FindTaskPorts } from "../operations/task-of-key.ts";
 import { identify } from "./api.ts";
 import type { ApiResponse, Call } from "./call.ts";

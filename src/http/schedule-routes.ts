@@ -5,6 +5,7 @@ import { expecting } from "../core/model/expected.ts";
 import { type Identity, seesInputs } from "../core/model/identity.ts";
 import { parseInput } from "../core/model/invalid.ts";
 import { iso } from "../core/model/record.ts";
+import type { SubmitPorts } from "../core/pipeline/submit/submit-ports.ts";
 import type { Clock, Page } from "../core/ports/tasks.ts";
 import { findSchedule } from "../core/schedules/align.ts";
 import { nextTimes } from "../core/schedules/calendar.ts";
@@ -25,7 +26,6 @@ import {
   type ScheduleView,
   scheduleView,
 } from "../core/schedules/schedule-record.ts";
-import type { SubmitPorts } from "../core/submit/submit-ports.ts";
 import { isForAll } from "../operations/act.ts";
 import { scheduleIn } from "../operations/schedule.ts";
 import { logWrite } from "../operations/schedules.ts";

@@ -1,5 +1,5 @@
+import { type LinkBody, type LinkPorts, signalByLink } from "../core/extras/steps/signal-by-link.ts";
 import { Problem } from "../core/model/problem.ts";
-import { type LinkBody, type LinkPorts, signalByLink } from "../core/steps/signal-by-link.ts";
 import type { HandlersOf } from "./api.ts";
 import { bodyBytes, largestBodyBytes, mediaTypeOf, optionalJsonValue, parseJson, textOf } from "./body.ts";
 import type { ApiResponse, Call } from "./call.ts";

@@ -1,6 +1,6 @@
-import type { ViewPorts } from "../core/end/view.ts";
+import { type SignalPorts, signal } from "../core/extras/steps/signal.ts";
 import type { CountRequest } from "../core/limits/gate.ts";
-import { type SignalPorts, signal } from "../core/steps/signal.ts";
+import type { ViewPorts } from "../core/pipeline/end/view.ts";
 import { checkSignal } from "../core/task/check-submit.ts";
 import { changedTask } from "../operations/task.ts";
 import { shown } from "./acts.ts";

@@ -1,7 +1,7 @@
-import type { FamilyReadPorts } from "../core/end/child-results.ts";
-import { attemptsOf, attemptView, resultOf, viewTask } from "../core/end/view.ts";
 import { type LinePlaces, withPlace } from "../core/extras/limits/place-in-line.ts";
 import { iso, statusAt, type TaskRecord } from "../core/model/record.ts";
+import type { FamilyReadPorts } from "../core/pipeline/end/child-results.ts";
+import { attemptsOf, attemptView, resultOf, viewTask } from "../core/pipeline/end/view.ts";
 import type { Blobs } from "../core/ports/blob.ts";
 import type { Clock } from "../core/ports/tasks.ts";
 import type { UniqueKeys } from "../core/ports/unique.ts";

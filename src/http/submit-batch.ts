@@ -1,6 +1,6 @@
-import { acceptedView } from "../core/submit/submit.ts";
-import { submitBatch } from "../core/submit/submit-batch.ts";
-import type { BatchEntry } from "../core/submit/submit-ports.ts";
+import { acceptedView } from "../core/pipeline/submit/submit.ts";
+import { submitBatch } from "../core/pipeline/submit/submit-batch.ts";
+import type { BatchEntry } from "../core/pipeline/submit/submit-ports.ts";
 import { identify, problemOf } from "./api.ts";
 import { batchBody } from "./body.ts";
 import type { ApiResponse, Call } from "./call.ts";

@@ -1,6 +1,6 @@
 import { Problem } from "../core/model/problem.ts";
+import { checkIdempotencyKey, type SubmitPorts } from "../core/pipeline/submit/submit-ports.ts";
 import type { Queues } from "../core/ports/tasks.ts";
-import { checkIdempotencyKey, type SubmitPorts } from "../core/submit/submit-ports.ts";
 import type { ApiPorts } from "./api.ts";
 import type { Call } from "./call.ts";
 

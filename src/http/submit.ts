@@ -1,8 +1,8 @@
 import { expecting } from "../core/model/expected.ts";
+import { acceptedView, submit } from "../core/pipeline/submit/submit.ts";
+import type { Accepted } from "../core/pipeline/submit/submit-ports.ts";
+import { loadSubmitSchema } from "../core/pipeline/submit/usual-submit.ts";
 import type { Clock } from "../core/ports/tasks.ts";
-import { acceptedView, submit } from "../core/submit/submit.ts";
-import type { Accepted } from "../core/submit/submit-ports.ts";
-import { loadSubmitSchema } from "../core/submit/usual-submit.ts";
 import { apiOf, identify } from "./api.ts";
 import { jsonBody, mediaTypeOf } from "./body.ts";
 import type { ApiResponse, Call } from "./call.ts";

@@ -1,9 +1,9 @@
 import { chainTenants, mergeTenants, type PageQuery, type ReadOfTenant } from "../core/control/all-tenants.ts";
 import { listTasks, taskSortKey } from "../core/control/list.ts";
 import { searchTasks } from "../core/control/search.ts";
-import { childrenOf, onFailedOf, type ViewPorts, viewOf } from "../core/end/view.ts";
 import { iso, type TaskRecord } from "../core/model/record.ts";
 import type { TaskView } from "../core/model/task-view.ts";
+import { childrenOf, onFailedOf, type ViewPorts, viewOf } from "../core/pipeline/end/view.ts";
 import type { TenantList } from "../core/schedules/ports.ts";
 import { isForAll } from "../operations/act.ts";
 import { identify } from "./api.ts";

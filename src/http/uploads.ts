@@ -1,5 +1,5 @@
-import { createUpload } from "../core/files/create-upload.ts";
-import { uploadSchema } from "../core/files/upload-body.ts";
+import { createUpload } from "../core/extras/files/create-upload.ts";
+import { uploadSchema } from "../core/extras/files/upload-body.ts";
 import { expecting } from "../core/model/expected.ts";
 import { identify } from "./api.ts";
 import { jsonBody } from "./body.ts";

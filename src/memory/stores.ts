@@ -1,7 +1,7 @@
 import { followers } from "../core/extras/list.ts";
 import { tiers } from "../core/model/tier.ts";
+import { lateCode } from "../core/pipeline/work/late-code.ts";
 import type { Rules } from "../core/schedules/ports.ts";
-import { lateCode } from "../core/work/late-code.ts";
 import { MemoryAuditLog } from "./audit.ts";
 import { MemoryBlobList } from "./blob-list.ts";
 import { MemoryBlobs } from "./blobs.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { uploadSchema } from "../core/files/upload-body.ts";
-import { batchSchema, idempotencyKeySchema, mostEntries, submitFields } from "../core/submit/submit-body.ts";
+import { uploadSchema } from "../core/extras/files/upload-body.ts";
+import { batchSchema, idempotencyKeySchema, mostEntries, submitFields } from "../core/pipeline/submit/submit-body.ts";
 import { childListSchema } from "../http/child-list.ts";
 import { taskListSchema } from "../http/query.ts";
 import type { AnyRouteName } from "../http/routes.ts";

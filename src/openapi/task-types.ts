@@ -1,4 +1,4 @@
-import { submitSchema } from "../core/submit/submit-body.ts";
+import { submitSchema } from "../core/pipeline/submit/submit-body.ts";
 import type { Catalog, CatalogEntry } from "../core/task/catalog.ts";
 import { inputSchema } from "../core/task/input-schema.ts";
 import { type Json, moved, refOf, refTo, withName } from "./json-schema.ts";

@@ -4,9 +4,9 @@ import { type ApiKey, isKeyId, newApiKey } from "../core/model/keys.ts";
 import { Problem } from "../core/model/problem.ts";
 import { iso } from "../core/model/record.ts";
 import { requestClosedChannels } from "../core/notify/connect.ts";
+import { timeSchema } from "../core/pipeline/submit/submit-body.ts";
 import type { Notices } from "../core/ports/notify.ts";
 import type { Clock, KeyStore } from "../core/ports/tasks.ts";
-import { timeSchema } from "../core/submit/submit-body.ts";
 import { on, type TextsOf } from "./act.ts";
 import { keyView } from "./key-view.ts";
 

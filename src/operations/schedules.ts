@@ -1,5 +1,6 @@
 import type { Identity } from "../core/model/identity.ts";
 import { Problem } from "../core/model/problem.ts";
+import type { SubmitPorts } from "../core/pipeline/submit/submit-ports.ts";
 import type { Log } from "../core/ports/tasks.ts";
 import { noSuchSchedule } from "../core/schedules/align.ts";
 import { changeSchema, namedSchema } from "../core/schedules/definition.ts";
@@ -17,7 +18,6 @@ import {
   type ScheduleWritePorts,
 } from "../core/schedules/manage-schedules.ts";
 import { type ScheduleKey, type ScheduleRecord, scheduleView } from "../core/schedules/schedule-record.ts";
-import type { SubmitPorts } from "../core/submit/submit-ports.ts";
 import { type Answer, type Asked, on, type TextsOf } from "./act.ts";
 import { scheduleIn } from "./schedule.ts";
 

@@ -1,7 +1,7 @@
-import { pollAfterSeconds, type ViewPorts, viewTask } from "../core/end/view.ts";
 import { type Identity, seesInputs } from "../core/model/identity.ts";
 import { noSuchTask, Problem } from "../core/model/problem.ts";
 import { hasEnded, isKept, type TaskRecord } from "../core/model/record.ts";
+import { pollAfterSeconds, type ViewPorts, viewTask } from "../core/pipeline/end/view.ts";
 import type { Clock } from "../core/ports/tasks.ts";
 import { type Answer, isUuid } from "./act.ts";
 import type { AskedForTask, FindTaskPorts } from "./task-of-key.ts";

@@ -4,8 +4,8 @@ import { type ControlPorts, cancel, extend, retry } from "../core/control/contro
 import { checkGiven } from "../core/control/given-input.ts";
 import type { Changed } from "../core/model/change.ts";
 import type { TaskRecord } from "../core/model/record.ts";
+import type { EntryPorts } from "../core/pipeline/send/keep-entries.ts";
 import type { StepStore } from "../core/ports/steps.ts";
-import type { EntryPorts } from "../core/send/keep-entries.ts";
 import { on, type TextsOf } from "./act.ts";
 import { changedTask, taskIn } from "./task.ts";
 

@@ -44,7 +44,7 @@ export interface Outcome {
   readonly unfinished: number;
 }
 
-/** A one-off schedule fires this long before the task is due. `src/core/send/dispatch.ts` explains why. */
+/** A one-off schedule fires this long before the task is due. `src/core/pipeline/send/dispatch.ts` explains why. */
 const scheduleLeadSeconds = 60;
 
 const kinds = { ended: 0, grow: 4, take: 8 } as const;

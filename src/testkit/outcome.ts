@@ -1,4 +1,3 @@
-import { attemptsOf, resultOf } from "../core/end/view.ts";
 import type { ErrorKind } from "../core/model/errors.ts";
 import { onFailedId } from "../core/model/on-failed-name.ts";
 import {
@@ -11,6 +10,7 @@ import {
 } from "../core/model/record.ts";
 import type { Status } from "../core/model/status.ts";
 import { noteView } from "../core/model/task-view.ts";
+import { attemptsOf, resultOf } from "../core/pipeline/end/view.ts";
 import { FileResult, type OutcomeResult } from "../core/task/result.ts";
 import type { MemoryStores } from "../memory/stores.ts";
 import { timelineOf } from "./timeline.ts";

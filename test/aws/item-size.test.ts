@@ -2,7 +2,7 @@ import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import { marshall } from "@aws-sdk/util-dynamodb";
 import { describe, expect, test } from "vitest";
 import type { TaskRecord } from "../../src/core/model/record.ts";
-import { keptText, recordBytesOf } from "../../src/core/send/kept-input.ts";
+import { keptText, recordBytesOf } from "../../src/core/pipeline/send/kept-input.ts";
 import { itemBytesOf, unitBytes } from "../../src/util/item-bytes.ts";
 import fc from "../support/fast-check.ts";
 import { itemBytes } from "../support/item-bytes.ts";

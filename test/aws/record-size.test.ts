@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { keptText } from "../../src/core/send/kept-input.ts";
+import { keptText } from "../../src/core/pipeline/send/kept-input.ts";
 import { unitBytes } from "../../src/util/item-bytes.ts";
 import { itemBytes } from "../support/item-bytes.ts";
 import { memoryPipeline, operator, submitter, typeOf } from "../support/memory-pipeline.ts";

@@ -15,8 +15,8 @@ test("a bundle of the test kit loads with its start what the core loads late: th
       if (kind === "import-statement") files.add(path);
   }
   const sources = [...files].flatMap((file) => Object.keys(metafile.outputs[file]?.inputs ?? {}));
-  const list = readFileSync("src/core/work/late-code.ts", "utf8").matchAll(/(?:from|import) "([^"]+)"/g);
-  const late = [...list].map(([, path = ""]) => new URL(path, "file:///src/core/work/").pathname.slice(1));
+  const list = readFileSync("src/core/pipeline/work/late-code.ts", "utf8").matchAll(/(?:from|import) "([^"]+)"/g);
+  const late = [...list].map(([, path = ""]) => new URL(path, "file:///src/core/pipeline/work/").pathname.slice(1));
   expect(late.length).toBeGreaterThan(5);
   expect(sources).toEqual(expect.arrayContaining(late));
 });

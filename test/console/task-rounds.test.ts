@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { longestMs, roundsOf } from "../../console/src/pages/task-rounds.ts";
-import type { AttemptView } from "../../src/core/end/view.ts";
 import type { TaskView } from "../../src/core/model/task-view.ts";
+import type { AttemptView } from "../../src/core/pipeline/end/view.ts";
 
 const second = (seconds: number): string => new Date(Date.UTC(2026, 0, 1) + seconds * 1000).toISOString();
 

@@ -3,8 +3,8 @@ import type { Told } from "../../console/src/pages/task-line.ts";
 import { roundsOf } from "../../console/src/pages/task-rounds.ts";
 import { linesOf, roundText, timesOf } from "../../console/src/pages/task-story.ts";
 import type { StepView } from "../../src/core/control/stored-parts.ts";
-import type { AttemptView } from "../../src/core/end/view.ts";
 import type { TaskView } from "../../src/core/model/task-view.ts";
+import type { AttemptView } from "../../src/core/pipeline/end/view.ts";
 
 const startMs = Date.UTC(2026, 0, 1);
 const second = (seconds: number): string => new Date(startMs + seconds * 1000).toISOString();

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { iso } from "../../src/core/model/record.ts";
+import { oneOffName } from "../../src/core/pipeline/send/dispatch.ts";
 import type { FirePayload, OneOffs } from "../../src/core/ports/tasks.ts";
-import { oneOffName } from "../../src/core/send/dispatch.ts";
 
 /** What a test needs of an implementation of `OneOffs`. */
 export interface OneOffsUnderTest {

@@ -91,7 +91,7 @@ test.for([
       });
       expect(done).toMatchObject({ attempts: 1, result: { attempt: 1 } });
     }
-    // Its process has ended, as it writes no more. The type's time-out is ten minutes; `test/core/work/cancel-now.test.ts` has the exact time.
+    // Its process has ended, as it writes no more. The type's time-out is ten minutes; `test/core/pipeline/work/cancel-now.test.ts` has the exact time.
     await expect
       .poll(async () => {
         const { size } = statSync(file);

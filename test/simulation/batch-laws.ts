@@ -1,7 +1,7 @@
 import type { TaskKey, TaskRecord } from "../../src/core/model/record.ts";
 import type { Verdict } from "../../src/core/model/verdict.ts";
+import { reserveSeconds } from "../../src/core/pipeline/work/batch-plan.ts";
 import type { Delivery } from "../../src/core/ports/tasks.ts";
-import { reserveSeconds } from "../../src/core/work/batch-plan.ts";
 import type { Invocation } from "./invocation.ts";
 import type { World } from "./world.ts";
 

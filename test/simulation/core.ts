@@ -1,6 +1,4 @@
 import { pathToFileURL } from "node:url";
-import * as child from "../../src/core/children/child.ts";
-import * as spawn from "../../src/core/children/spawn-child.ts";
 import * as letters from "../../src/core/control/act-on-task.ts";
 import * as cancelChildren from "../../src/core/control/cancel-children.ts";
 import * as control from "../../src/core/control/control.ts";
@@ -8,12 +6,15 @@ import * as priority from "../../src/core/control/move.ts";
 import * as reschedule from "../../src/core/control/move.ts";
 import * as supersede from "../../src/core/control/supersede.ts";
 import * as sweep from "../../src/core/control/sweep.ts";
-import * as requestSweep from "../../src/core/end/request-sweep.ts";
-import * as view from "../../src/core/end/view.ts";
+import * as child from "../../src/core/extras/children/child.ts";
+import * as spawn from "../../src/core/extras/children/spawn-child.ts";
 import * as flowBook from "../../src/core/extras/limits/flow-book.ts";
 import * as limits from "../../src/core/extras/limits/index.ts";
 import * as manageFlow from "../../src/core/extras/limits/manage-flow.ts";
 import * as extras from "../../src/core/extras/list.ts";
+import * as signal from "../../src/core/extras/steps/signal.ts";
+import * as tries from "../../src/core/extras/steps/tries.ts";
+import * as unique from "../../src/core/extras/unique/submit-unique.ts";
 import * as change from "../../src/core/model/change.ts";
 import * as errors from "../../src/core/model/errors.ts";
 import * as problem from "../../src/core/model/problem.ts";
@@ -21,22 +22,21 @@ import * as record from "../../src/core/model/record.ts";
 import * as status from "../../src/core/model/status.ts";
 import * as suspension from "../../src/core/model/suspension.ts";
 import * as notify from "../../src/core/notify/notify.ts";
+import * as requestSweep from "../../src/core/pipeline/end/request-sweep.ts";
+import * as view from "../../src/core/pipeline/end/view.ts";
+import * as submit from "../../src/core/pipeline/submit/submit.ts";
+import * as batch from "../../src/core/pipeline/submit/submit-batch.ts";
+import * as checks from "../../src/core/pipeline/submit/usual-submit.ts";
+import * as attempt from "../../src/core/pipeline/work/attempt.ts";
+import * as drain from "../../src/core/pipeline/work/drain.ts";
+import * as late from "../../src/core/pipeline/work/late-code.ts";
+import * as redrive from "../../src/core/pipeline/work/redrive.ts";
+import * as work from "../../src/core/pipeline/work/work.ts";
 import * as fire from "../../src/core/schedules/fire.ts";
 import * as rescue from "../../src/core/schedules/rescue.ts";
-import * as signal from "../../src/core/steps/signal.ts";
-import * as tries from "../../src/core/steps/tries.ts";
-import * as submit from "../../src/core/submit/submit.ts";
-import * as batch from "../../src/core/submit/submit-batch.ts";
-import * as checks from "../../src/core/submit/usual-submit.ts";
 import * as ambient from "../../src/core/task/ambient.ts";
 import * as catalog from "../../src/core/task/catalog.ts";
 import * as task from "../../src/core/task/task.ts";
-import * as unique from "../../src/core/unique/submit-unique.ts";
-import * as attempt from "../../src/core/work/attempt.ts";
-import * as drain from "../../src/core/work/drain.ts";
-import * as late from "../../src/core/work/late-code.ts";
-import * as redrive from "../../src/core/work/redrive.ts";
-import * as work from "../../src/core/work/work.ts";
 
 /** The core's modules as the simulation uses them. */
 export const realCore = {
@@ -87,44 +87,44 @@ await limits.loadLimits();
 await checks.loadSchemas();
 
 const paths: Record<keyof Core, string> = {
-  attempt: "work/attempt.ts",
+  attempt: "pipeline/work/attempt.ts",
   cancelChildren: "control/cancel-children.ts",
   catalog: "task/catalog.ts",
   change: "model/change.ts",
   changePriority: "control/move.ts",
-  child: "children/child.ts",
+  child: "extras/children/child.ts",
   ambient: "task/ambient.ts",
-  checks: "submit/usual-submit.ts",
+  checks: "pipeline/submit/usual-submit.ts",
   control: "control/control.ts",
   actOnLetter: "control/act-on-task.ts",
-  drain: "work/drain.ts",
+  drain: "pipeline/work/drain.ts",
   errors: "model/errors.ts",
   extras: "extras/list.ts",
   fire: "schedules/fire.ts",
   limits: "extras/limits/index.ts",
   flowBook: "extras/limits/flow-book.ts",
-  late: "work/late-code.ts",
+  late: "pipeline/work/late-code.ts",
   manageFlow: "extras/limits/manage-flow.ts",
   notify: "notify/notify.ts",
   problem: "model/problem.ts",
   record: "model/record.ts",
-  redrive: "work/redrive.ts",
-  requestSweep: "end/request-sweep.ts",
+  redrive: "pipeline/work/redrive.ts",
+  requestSweep: "pipeline/end/request-sweep.ts",
   reschedule: "control/move.ts",
   rescue: "schedules/rescue.ts",
-  signal: "steps/signal.ts",
-  spawnChild: "children/spawn-child.ts",
+  signal: "extras/steps/signal.ts",
+  spawnChild: "extras/children/spawn-child.ts",
   status: "model/status.ts",
-  submit: "submit/submit.ts",
-  submitBatch: "submit/submit-batch.ts",
+  submit: "pipeline/submit/submit.ts",
+  submitBatch: "pipeline/submit/submit-batch.ts",
   suspension: "model/suspension.ts",
-  submitUnique: "unique/submit-unique.ts",
+  submitUnique: "extras/unique/submit-unique.ts",
   supersede: "control/supersede.ts",
   sweep: "control/sweep.ts",
   task: "task/task.ts",
-  tries: "steps/tries.ts",
-  view: "end/view.ts",
-  work: "work/work.ts",
+  tries: "extras/steps/tries.ts",
+  view: "pipeline/end/view.ts",
+  work: "pipeline/work/work.ts",
 };
 
 /** Loads the same modules from another folder, such as one with a core that was broken on purpose. */

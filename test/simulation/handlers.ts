@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ErrorKind } from "../../src/core/model/errors.ts";
+import type { SubmitPorts } from "../../src/core/pipeline/submit/submit-ports.ts";
 import type { EndPorts } from "../../src/core/ports/extra.ts";
-import type { SubmitPorts } from "../../src/core/submit/submit-ports.ts";
 import type { KnownType } from "../../src/core/task/catalog.ts";
 import type { TaskContext } from "../../src/core/task/context.ts";
 import { internalOptions, internalTimeoutSeconds } from "../../src/core/task/internal-types.ts";

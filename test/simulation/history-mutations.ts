@@ -11,7 +11,7 @@ export const historyMutations: readonly Mutation[] = [
   },
   {
     name: "history: a stack leaves the record and is not stored",
-    file: "send/stacks.ts",
+    file: "pipeline/send/stacks.ts",
     in: "historyBefore",
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source text
     find: "    await records.savePart(record, `stack#${round}#${number}`, stack, until);\n",
@@ -19,21 +19,21 @@ export const historyMutations: readonly Mutation[] = [
   },
   {
     name: "history: an attempt loses the stack that the next one has, too",
-    file: "send/stacks.ts",
+    file: "pipeline/send/stacks.ts",
     in: "historyBefore",
     find: "return { ...entry, stack_of: failed.number };",
     replace: "return entry;",
   },
   {
     name: "history: a child whose message an attempt did not send gets none when its parent waits",
-    file: "children/spawn-child.ts",
+    file: "extras/children/spawn-child.ts",
     in: "rejoinChild",
     find: "lacksMessage || (family.round === 1 && mayLackMessage(child))",
     replace: "lacksMessage",
   },
   {
     name: "history: a parent waits for as long as any message lives for a child that never had one",
-    test: "test/core/children/history.test.ts",
+    test: "test/core/extras/children/history.test.ts",
     file: "schedules/rescue.ts",
     in: "isLostChild",
     find: "  return visible + delayed + inFlight === 0;\n",
@@ -45,13 +45,13 @@ export const historyMutations: readonly Mutation[] = [
     in: "ended",
     find: "  if (record === undefined || !isTerminal(record.status)) return;\n",
     replace: "  if (!done) return;\n",
-    test: "test/core/children/history.test.ts",
+    test: "test/core/extras/children/history.test.ts",
   },
   {
     name: "history: a rescue that died leaves no mark",
     file: "schedules/rescue.ts",
     find: "const rescued = ({ nowMs }: Pass) => ({ rescued_at: iso(nowMs) });",
     replace: "const rescued = (_: Pass) => ({});",
-    test: "test/core/children/history.test.ts",
+    test: "test/core/extras/children/history.test.ts",
   },
 ];

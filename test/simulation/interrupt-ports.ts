@@ -1,4 +1,4 @@
-import type { WorkPorts } from "../../src/core/work/work-message.ts";
+import type { WorkPorts } from "../../src/core/pipeline/work/work-message.ts";
 import type { Invocation } from "./invocation.ts";
 import type { World } from "./world.ts";
 

@@ -16,7 +16,7 @@ export const jobMutations: readonly Mutation[] = [
   },
   {
     name: "handlers: a child of run has a key of its own in each attempt",
-    file: "children/runs.ts",
+    file: "extras/children/runs.ts",
     in: "run",
     find: "const at = await this.#spawner.create(child, awaitedKey(call.name), () => this.#turn());",
     replace:
@@ -24,28 +24,28 @@ export const jobMutations: readonly Mutation[] = [
   },
   {
     name: "handlers: a signal that is sent again under its key counts twice",
-    file: "steps/send-numbered.ts",
+    file: "extras/steps/send-numbered.ts",
     in: "sendNumbered",
     find: "if (there.key === key) return sameBody(there, value);",
     replace: "",
   },
   {
     name: "handlers: a read that timed out takes the signal that comes later",
-    file: "steps/next-signal.ts",
+    file: "extras/steps/next-signal.ts",
     in: "next",
     find: 'return bodyOf(await steps.add({ kind: "signal", name: item, timed_out: true }));',
     replace: "return undefined;",
   },
   {
     name: "handlers: each read takes the first signal",
-    file: "steps/next-signal.ts",
+    file: "extras/steps/next-signal.ts",
     in: "next",
     find: "numberedSignal(name, takenSignals(name, others) + number)",
     replace: "numberedSignal(name, takenSignals(name, others) + 1)",
   },
   {
     name: "handlers: a family stops with its first failure",
-    file: "end/stop-family.ts",
+    file: "pipeline/end/stop-family.ts",
     in: "isLost",
     find: "total - failuresIn(node) < neededOf(parent, total)",
     replace: "failuresIn(node) > 0",

@@ -1,7 +1,7 @@
 import type { Attempt, TaskRecord } from "../../src/core/model/record.ts";
 import { tiers } from "../../src/core/model/tier.ts";
+import { isBeside } from "../../src/core/pipeline/send/parts.ts";
 import type { Part } from "../../src/core/ports/tasks.ts";
-import { isBeside } from "../../src/core/send/parts.ts";
 import type { World } from "./world.ts";
 
 const dayMs = 86_400_000;

@@ -1,6 +1,6 @@
 import type { Mutation } from "./mutation.ts";
 
-const beside = "test/core/send/keep-beside.test.ts";
+const beside = "test/core/pipeline/send/keep-beside.test.ts";
 const seams = "test/core/seams/seams.test.ts";
 
 /** Each forgets to keep what is beside a record at one of the changes that keep the record for longer. */
@@ -28,7 +28,7 @@ export const keptMutations: readonly Mutation[] = [
   },
   {
     name: "kept: nothing beside a task that starts while its record names a line",
-    file: "work/claim.ts",
+    file: "pipeline/work/claim.ts",
     in: "claimFromLine",
     find: "  await extras.keepAll(ports, { ...record, purge_at: 0 }, record.purge_at);\n",
     replace: "",
@@ -36,14 +36,14 @@ export const keptMutations: readonly Mutation[] = [
   },
   {
     name: "kept: nothing beside a task that waits for a retry",
-    file: "work/settle.ts",
+    file: "pipeline/work/settle.ts",
     in: "settleRetried",
     find: "    await extras.keep(ports, record, purgeAt);\n",
     replace: "",
   },
   {
     name: "kept: what is beside a task that waits for a retry, by the retention before an extension",
-    file: "work/settle.ts",
+    file: "pipeline/work/settle.ts",
     in: "settleRetried",
     find: "    await extras.keep(ports, record, purgeAt);\n",
     replace: "    await extras.keep(ports, record, purgeAtOfWaiting(claimed, dueAt));\n",
@@ -51,7 +51,7 @@ export const keptMutations: readonly Mutation[] = [
   },
   {
     name: "kept: a retry by the retention before an extension",
-    file: "work/settle.ts",
+    file: "pipeline/work/settle.ts",
     in: "settleRetried",
     find: "    const purgeAt = purgeAtOfWaiting(record, dueAt);\n",
     replace: "    const purgeAt = purgeAtOfWaiting(claimed, dueAt);\n",
@@ -59,7 +59,7 @@ export const keptMutations: readonly Mutation[] = [
   },
   {
     name: "kept: what is beside a task that sleeps, by the retention before an extension",
-    file: "work/suspend.ts",
+    file: "pipeline/work/suspend.ts",
     in: "settleSuspended",
     find: "    const purgeAt = purgeAtOfWaiting(record, suspension.dueAt);\n",
     replace: "    const purgeAt = purgeAtOfWaiting(claimed, suspension.dueAt);\n",
@@ -67,7 +67,7 @@ export const keptMutations: readonly Mutation[] = [
   },
   {
     name: "kept: nothing beside a task that waits for its children",
-    file: "work/settle-waiting.ts",
+    file: "pipeline/work/settle-waiting.ts",
     in: "settleWaiting",
     find: "  await extras.keep(ports, claimed, purgeAt);\n",
     replace: "",
@@ -75,7 +75,7 @@ export const keptMutations: readonly Mutation[] = [
   },
   {
     name: "kept: nothing beside a dead letter",
-    file: "end/bury.ts",
+    file: "pipeline/end/bury.ts",
     in: "failForGood",
     find: "  await extras.keep(ports, record, kept.purge_at);\n",
     replace: "",
@@ -90,7 +90,7 @@ export const keptMutations: readonly Mutation[] = [
   },
   {
     name: "kept: no key of a debounced task",
-    file: "unique/replace-input.ts",
+    file: "extras/unique/replace-input.ts",
     in: "replaceInput",
     find: "  await keepUnstarted(ports, record, purgeAt);\n",
     replace: "",
@@ -146,22 +146,22 @@ export const keptMutations: readonly Mutation[] = [
   },
   {
     name: "kept: no entries of a task that waits for days",
-    file: "work/run-claimed.ts",
+    file: "pipeline/work/run-claimed.ts",
     in: "keepThroughWait",
     find: "if (isLong && record",
     replace: 'if (isLong && as === "waiting" && record',
-    test: "test/core/send/extras.test.ts",
+    test: "test/core/pipeline/send/extras.test.ts",
   },
   {
     name: "kept: a dead letter for its task's retention alone",
-    file: "send/retention.ts",
+    file: "pipeline/send/retention.ts",
     in: "letterRetention",
     find: "Math.max(record.retention_seconds, letterSeconds)",
     replace: "record.retention_seconds",
   },
   {
     name: "submit: a repeat sends a message of a task that an operator has retried",
-    file: "submit/submit.ts",
+    file: "pipeline/submit/submit.ts",
     in: "answerRepeat",
     find: "existing.attempts_total === 0 && !wasSentLately",
     replace: "existing.attempts === 0 && !wasSentLately",

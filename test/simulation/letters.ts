@@ -1,7 +1,7 @@
 import type { DeadLetterMessage } from "../../src/core/model/envelope.ts";
 import type { Tier } from "../../src/core/model/tier.ts";
+import type { SubmitPorts } from "../../src/core/pipeline/submit/submit-ports.ts";
 import type { DeadLetterQueues } from "../../src/core/ports/queues.ts";
-import type { SubmitPorts } from "../../src/core/submit/submit-ports.ts";
 import type { TaskContext } from "../../src/core/task/context.ts";
 import type { Invocation } from "./invocation.ts";
 import { onceFor } from "./once.ts";

@@ -52,7 +52,7 @@ export const onFailedMutations: readonly Mutation[] = [
   },
   {
     name: "onFailed: an input that the schema refuses ends it",
-    file: "work/failed-input.ts",
+    file: "pipeline/work/failed-input.ts",
     in: "inputFor",
     find: "if (error instanceof InvalidInput || error instanceof InputTooNew) return message.input;",
     replace: "if (error instanceof InputTooNew) return message.input;",
@@ -60,7 +60,7 @@ export const onFailedMutations: readonly Mutation[] = [
   },
   {
     name: "onFailed: of a sensitive type it is not sensitive",
-    file: "work/on-failed.ts",
+    file: "pipeline/work/on-failed.ts",
     in: "typeOf",
     find: "sensitive: failed.sensitive, ",
     replace: "",

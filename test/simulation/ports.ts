@@ -1,5 +1,8 @@
 import type { TaskKey } from "../../src/core/model/record.ts";
 import { plainStackOf } from "../../src/core/model/stack.ts";
+import type { EntryPorts } from "../../src/core/pipeline/send/keep-entries.ts";
+import type { SubmitPorts } from "../../src/core/pipeline/submit/submit-ports.ts";
+import type { WorkPorts } from "../../src/core/pipeline/work/work-message.ts";
 import type { BlobEntry, BlobList, Blobs } from "../../src/core/ports/blob.ts";
 import type { EndPorts } from "../../src/core/ports/extra.ts";
 import type { Families } from "../../src/core/ports/family.ts";
@@ -7,9 +10,6 @@ import type { Lines } from "../../src/core/ports/flow.ts";
 import type { StepOwner, StepStore, StoredEntry } from "../../src/core/ports/steps.ts";
 import type { Clock, Log, OneOffs, Queues, Watchdog } from "../../src/core/ports/tasks.ts";
 import { noTracing } from "../../src/core/ports/tracing.ts";
-import type { EntryPorts } from "../../src/core/send/keep-entries.ts";
-import type { SubmitPorts } from "../../src/core/submit/submit-ports.ts";
-import type { WorkPorts } from "../../src/core/work/work-message.ts";
 import { disk } from "../../src/machine/disk.ts";
 import { entryKeyOf } from "./entries.ts";
 import { followFor } from "./follow.ts";

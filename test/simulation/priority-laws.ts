@@ -1,6 +1,6 @@
 import type { TaskRecord } from "../../src/core/model/record.ts";
 import { type Tier, tiers } from "../../src/core/model/tier.ts";
-import { oneOffName } from "../../src/core/send/dispatch.ts";
+import { oneOffName } from "../../src/core/pipeline/send/dispatch.ts";
 import type { World } from "./world.ts";
 
 /** The longest wait in which a task has a message, in milliseconds. */

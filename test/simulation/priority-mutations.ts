@@ -4,7 +4,7 @@ import type { Mutation } from "./mutation.ts";
 export const priorityMutations: readonly Mutation[] = [
   {
     name: "priority: a worker of the old tier drops the message of a task that was moved",
-    file: "work/claim.ts",
+    file: "pipeline/work/claim.ts",
     in: "sendOn",
     find: "  await dispatch(ports, record, await newestKept(ports, record, envelope), delivery.redrives);\n  ports.log.info(",
     replace: "  if (delivery.redrives < 0) await dispatch(ports, record, envelope);\n  ports.log.info(",
@@ -46,21 +46,21 @@ export const priorityMutations: readonly Mutation[] = [
   },
   {
     name: "priority: the new message has no input",
-    file: "send/kept-input.ts",
+    file: "pipeline/send/kept-input.ts",
     in: "keptEnvelope",
     find: "{ ...frame, ...(JSON.parse(text)",
     replace: "{ ...frame, input: null, ...({}",
   },
   {
     name: "priority: a running task keeps its input in the record",
-    file: "work/claim.ts",
+    file: "pipeline/work/claim.ts",
     in: "claim",
     find: '    remove: ["start_by", "progress", "waiting_for", "line", "kept_input", "retrying_in", ...noBucket],',
     replace: '    remove: ["start_by", "progress", "waiting_for", "line"],',
   },
   {
     name: "retries: a running task counts as one that waits for its next attempt",
-    file: "work/claim.ts",
+    file: "pipeline/work/claim.ts",
     in: "claim",
     find: '    remove: ["start_by", "progress", "waiting_for", "line", "kept_input", "retrying_in", ...noBucket],',
     replace: '    remove: ["start_by", "progress", "waiting_for", "line", "kept_input"],',

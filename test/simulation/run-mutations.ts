@@ -1,12 +1,12 @@
 import type { Mutation } from "./mutation.ts";
 
-const test = "test/core/children/runs.test.ts";
+const test = "test/core/extras/children/runs.test.ts";
 
 /** Each runs a child twice, or lets its parent go on without it, or never. */
 export const runMutations: readonly Mutation[] = [
   {
     name: "run: the end of a child is not stored",
-    file: "children/runs.ts",
+    file: "extras/children/runs.ts",
     in: "run",
     find: "return outcome(await this.#steps.add(entry), call, taskId);",
     replace: "return outcome(entry, call, taskId);",
@@ -14,7 +14,7 @@ export const runMutations: readonly Mutation[] = [
   },
   {
     name: "run: a child has a key of its own in each attempt",
-    file: "children/runs.ts",
+    file: "extras/children/runs.ts",
     in: "run",
     find: "const at = await this.#spawner.create(child, awaitedKey(call.name), () => this.#turn());",
     replace:
@@ -23,7 +23,7 @@ export const runMutations: readonly Mutation[] = [
   },
   {
     name: "run: a child that was replayed has ended",
-    file: "children/runs.ts",
+    file: "extras/children/runs.ts",
     in: "#ended",
     find: 'return child.status === "pending" || child.status === "processing" ? undefined : child;',
     replace: "return child;",
@@ -31,7 +31,7 @@ export const runMutations: readonly Mutation[] = [
   },
   {
     name: "run: an end of an earlier round counts in each",
-    file: "children/runs.ts",
+    file: "extras/children/runs.ts",
     in: "run",
     find: "(last.error === undefined || last.round === record.round)",
     replace: "(last.error === undefined || last.round !== undefined)",
@@ -39,7 +39,7 @@ export const runMutations: readonly Mutation[] = [
   },
   {
     name: "run: the end of a child does not wake its parent",
-    file: "end/close-family.ts",
+    file: "pipeline/end/close-family.ts",
     in: "countEnd",
     find: "  if (child.family_awaited === true) await wakeParent(ports, child);\n",
     replace: "",
@@ -47,7 +47,7 @@ export const runMutations: readonly Mutation[] = [
   },
   {
     name: "run: an attempt is not told of a child that ends while it runs",
-    file: "end/wake-parent.ts",
+    file: "pipeline/end/wake-parent.ts",
     in: "isTold",
     find: "set: { woken_by: by }, add: { signals: 1 }",
     replace: "set: { woken_by: by }",
@@ -55,7 +55,7 @@ export const runMutations: readonly Mutation[] = [
   },
   {
     name: "run: the message that a death has left unsent is not sent by the repeat",
-    file: "end/wake-parent.ts",
+    file: "pipeline/end/wake-parent.ts",
     in: "isTold",
     find: "    if (woken_by === by && due_at <= now) await send(ports, parent);\n",
     replace: "",
@@ -63,7 +63,7 @@ export const runMutations: readonly Mutation[] = [
   },
   {
     name: "run: each of many ends sends a message",
-    file: "end/wake-parent.ts",
+    file: "pipeline/end/wake-parent.ts",
     in: "isTold",
     find: "if (woken_by === by && due_at <= now) await",
     replace: "if (due_at <= now) await",
@@ -71,7 +71,7 @@ export const runMutations: readonly Mutation[] = [
   },
   {
     name: "run: a task of runs alone waits for a family",
-    file: "children/spawner.ts",
+    file: "extras/children/spawner.ts",
     in: "seal",
     find: "    if (!this.#pages.hasSpawned) return undefined;\n",
     replace: "",

@@ -1,13 +1,13 @@
 import type { Mutation } from "./mutation.ts";
 
-const test = "test/core/children/stop-on-failure.test.ts";
-const deaths = "test/core/children/stop-deaths.test.ts";
+const test = "test/core/extras/children/stop-on-failure.test.ts";
+const deaths = "test/core/extras/children/stop-deaths.test.ts";
 
 /** Each lets a family run on after its threshold is lost, or stops it too early. */
 export const stopMutations: readonly Mutation[] = [
   {
     name: "stop: the end of a child stops nothing",
-    file: "end/close-family.ts",
+    file: "pipeline/end/close-family.ts",
     in: "countEnd",
     find: "stopAfterEnd(ports, parent, child, node)",
     replace: "stopAfterEnd",
@@ -15,7 +15,7 @@ export const stopMutations: readonly Mutation[] = [
   },
   {
     name: "stop: the parent's wait does not look at earlier failures",
-    file: "end/close-family.ts",
+    file: "pipeline/end/close-family.ts",
     in: "closeIfFull",
     find: "stopIfLost(ports, parent)",
     replace: "stopIfLost",
@@ -23,7 +23,7 @@ export const stopMutations: readonly Mutation[] = [
   },
   {
     name: "stop: one failure too many is allowed",
-    file: "end/stop-family.ts",
+    file: "pipeline/end/stop-family.ts",
     in: "isLost",
     find: "total - failuresIn(node) < neededOf(parent, total)",
     replace: "total - failuresIn(node) + 1 < neededOf(parent, total)",
@@ -31,7 +31,7 @@ export const stopMutations: readonly Mutation[] = [
   },
   {
     name: "stop: one failure too few is allowed",
-    file: "end/stop-family.ts",
+    file: "pipeline/end/stop-family.ts",
     in: "isLost",
     find: "total - failuresIn(node) < neededOf(parent, total)",
     replace: "total - failuresIn(node) <= neededOf(parent, total)",
@@ -39,7 +39,7 @@ export const stopMutations: readonly Mutation[] = [
   },
   {
     name: "stop: the failures of all rounds are counted together",
-    file: "end/stop-family.ts",
+    file: "pipeline/end/stop-family.ts",
     in: "noteFailures",
     find: "failuresText(node, parent.round)",
     replace: "failuresText(node, 1)",
@@ -47,7 +47,7 @@ export const stopMutations: readonly Mutation[] = [
   },
   {
     name: "stop: the failures of a leaf before its seal are not noted",
-    file: "children/spawner.ts",
+    file: "extras/children/spawner.ts",
     in: "seal",
     find: "if (stops) await noteFailures(this.#ports, this.#parent, name, node);",
     replace: "",
@@ -55,7 +55,7 @@ export const stopMutations: readonly Mutation[] = [
   },
   {
     name: "stop: the parent is not read again after the note",
-    file: "end/stop-family.ts",
+    file: "pipeline/end/stop-family.ts",
     in: "stopAfterEnd",
     find: 'const present = isArmed(parent) ? parent : await ports.records.get(key, "consistently");',
     replace: "const present = parent;",
@@ -71,7 +71,7 @@ export const stopMutations: readonly Mutation[] = [
   },
   {
     name: "stop: it is noted before it is requested",
-    file: "end/stop-family.ts",
+    file: "pipeline/end/stop-family.ts",
     in: "stopIfLost",
     find: '  await requestCancelChildren(ports, parent, "stop");\n',
     replace: "",

@@ -1,6 +1,6 @@
 import type { Identity } from "../../src/core/model/identity.ts";
 import type { TaskKey } from "../../src/core/model/record.ts";
-import type { Accepted } from "../../src/core/submit/submit-ports.ts";
+import type { Accepted } from "../../src/core/pipeline/submit/submit-ports.ts";
 import { isAccepted, passing, pause } from "./batches.ts";
 import { drawTask, type TaskPlan } from "./plans.ts";
 import { portsFor } from "./ports.ts";

@@ -1,6 +1,6 @@
+import type { SubmitPorts } from "../../src/core/pipeline/submit/submit-ports.ts";
 import type { EndPorts } from "../../src/core/ports/extra.ts";
 import type { Notice } from "../../src/core/ports/notify.ts";
-import type { SubmitPorts } from "../../src/core/submit/submit-ports.ts";
 import type { MemoryAuditLog } from "../../src/memory/audit.ts";
 import type { MemoryBlobList } from "../../src/memory/blob-list.ts";
 import type { MemoryBlobs } from "../../src/memory/blobs.ts";

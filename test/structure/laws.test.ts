@@ -184,14 +184,14 @@ describe("a change that keeps a record for longer keeps what is beside it", () =
   /** They set no later time of an open task's record: they withdraw or end a task, have the time of an entry, name a new input. */
   const others = [
     ...[
-      "submit/admit-task.ts",
-      "steps/checkpoints.ts",
-      "work/end-attempt.ts",
+      "pipeline/submit/admit-task.ts",
+      "extras/steps/checkpoints.ts",
+      "pipeline/work/end-attempt.ts",
       "control/change-input.ts",
-      "unique/unique-call.ts",
+      "extras/unique/unique-call.ts",
     ],
     // It sets the time at which the retention of a task that has ended is over.
-    "end/follow-up.ts",
+    "pipeline/end/follow-up.ts",
   ].map((path) => `src/core/${path}`);
   const setting = /\bpurge_at(?:: (?!\{)|, | \})/;
   const changing = all.filter(
@@ -204,7 +204,7 @@ describe("a change that keeps a record for longer keeps what is beside it", () =
   });
 
   test("the search finds the files", () => {
-    expect(changing.map(({ path }) => path)).toContain("src/core/work/suspend.ts");
+    expect(changing.map(({ path }) => path)).toContain("src/core/pipeline/work/suspend.ts");
     expect(changing.length).toBeGreaterThan(6);
   });
 
@@ -212,18 +212,18 @@ describe("a change that keeps a record for longer keeps what is beside it", () =
     const byHand = /\b(?:uniqueKeys\.keep|steps\.keep|records\.keepPart|keepKey|keepInput|keepEntries)\(/;
     const own = [
       "limits/quota.ts",
-      "send/extras.ts",
-      "send/keep-entries.ts",
-      "children/attempt-submits.ts",
-      "steps/attempt-steps.ts",
-      "steps/signal.ts",
-      "unique/replace-input.ts",
+      "pipeline/send/extras.ts",
+      "pipeline/send/keep-entries.ts",
+      "extras/children/attempt-submits.ts",
+      "extras/steps/attempt-steps.ts",
+      "extras/steps/signal.ts",
+      "extras/unique/replace-input.ts",
     ];
     const places = all
       .filter(({ path, text }) => path.startsWith("src/core/") && byHand.test(text))
       .map(({ path }) => path.slice("src/core/".length))
       .filter((path) => !path.startsWith("extras/") && !own.includes(path));
     expect(places).toEqual([]);
-    expect(all.filter(({ path, text }) => path.startsWith("src/core/extras/") && byHand.test(text))).toHaveLength(4);
+    expect(all.filter(({ path, text }) => path.startsWith("src/core/extras/") && byHand.test(text))).toHaveLength(8);
   });
 });

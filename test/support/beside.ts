@@ -1,6 +1,6 @@
 import { type Attempt, hasEnded, type TaskRecord } from "../../src/core/model/record.ts";
+import { isBeside } from "../../src/core/pipeline/send/parts.ts";
 import type { Part } from "../../src/core/ports/tasks.ts";
-import { isBeside } from "../../src/core/send/parts.ts";
 import type { Pipeline } from "./memory-pipeline.ts";
 
 /** Parts of a task's history beside its record, and the part with its newest input. */

@@ -1,4 +1,4 @@
-import { submitChild } from "../../src/core/children/child.ts";
+import { submitChild } from "../../src/core/extras/children/child.ts";
 import { Problem } from "../../src/core/model/problem.ts";
 import { tiers } from "../../src/core/model/tier.ts";
 import type { DefinedTask, TaskType } from "../../src/core/task/task.ts";

@@ -1,3 +1,4 @@
+import { actOnEvent } from "../../src/core/extras/unique/act-on-event.ts";
 import { PortUnavailable } from "../../src/core/model/errors.ts";
 import { iso, type TaskRecord } from "../../src/core/model/record.ts";
 import type { AppSchedule } from "../../src/core/schedules/app-schedule.ts";
@@ -9,7 +10,6 @@ import type { Rules, SchedulerRule } from "../../src/core/schedules/ports.ts";
 import type { ScheduleKey, ScheduleRecord } from "../../src/core/schedules/schedule-record.ts";
 import type { AppTrigger } from "../../src/core/schedules/trigger.ts";
 import type { TaskType } from "../../src/core/task/task.ts";
-import { actOnEvent } from "../../src/core/unique/act-on-event.ts";
 import { MemoryRefusedEvents } from "../../src/memory/events.ts";
 import { MemoryAppScheduleStates, MemoryFirings, MemoryRules, MemoryTenants } from "../../src/memory/schedules.ts";
 import { echo, memoryPipeline, operator } from "./memory-pipeline.ts";

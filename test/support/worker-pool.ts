@@ -1,8 +1,8 @@
 import { FlowBook } from "../../src/core/extras/limits/flow-book.ts";
 import { tiers } from "../../src/core/model/tier.ts";
-import { redriveBatch } from "../../src/core/work/redrive.ts";
-import { workBatch } from "../../src/core/work/work.ts";
-import type { WorkPorts } from "../../src/core/work/work-message.ts";
+import { redriveBatch } from "../../src/core/pipeline/work/redrive.ts";
+import { workBatch } from "../../src/core/pipeline/work/work.ts";
+import type { WorkPorts } from "../../src/core/pipeline/work/work-message.ts";
 import { maxReceiveCount } from "../../src/settings/config.ts";
 import { type Pipeline, queueVisibilitySeconds, workerSeconds } from "./memory-pipeline.ts";
 

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { retry } from "../../src/core/control/control.ts";
 import { changeLimits, pause, resume } from "../../src/core/extras/limits/manage-flow.ts";
+import { signal } from "../../src/core/extras/steps/signal.ts";
 import { PermanentError } from "../../src/core/model/errors.ts";
-import { signal } from "../../src/core/steps/signal.ts";
 import type { TaskContext } from "../../src/core/task/context.ts";
 import { defineTask, type TaskType } from "../../src/core/task/task.ts";
 import { memoryPipeline, type Pipeline, typeOf } from "./memory-pipeline.ts";

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import score from "../../examples/recipes/customers.score.ts";
 import fulfil from "../../examples/recipes/order.fulfil.ts";
-import { signal } from "../../src/core/steps/signal.ts";
+import { signal } from "../../src/core/extras/steps/signal.ts";
 import { memoryPipeline } from "../support/memory-pipeline.ts";
 
 /* The long examples of docs/steps.md and docs/long-work.md. */

@@ -1,6 +1,6 @@
 import type { StepView } from "../../../src/core/control/stored-parts.ts";
-import type { AttemptView } from "../../../src/core/end/view.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
+import type { AttemptView } from "../../../src/core/pipeline/end/view.ts";
 import type { WebhookTry } from "../../../src/operations/views.ts";
 import { duration } from "../format.ts";
 import type { Span } from "./task-axis.ts";

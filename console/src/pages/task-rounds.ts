@@ -1,5 +1,5 @@
-import type { AttemptView } from "../../../src/core/end/view.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
+import type { AttemptView } from "../../../src/core/pipeline/end/view.ts";
 
 /** An attempt in its round, with the wait before it. Times are milliseconds. */
 export interface Bar {

@@ -1,6 +1,6 @@
 import { type Signal, useSignal } from "@preact/signals";
-import type { AttemptView } from "../../../src/core/end/view.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
+import type { AttemptView } from "../../../src/core/pipeline/end/view.ts";
 import { count, duration } from "../format.ts";
 import { Icon, isIcon } from "../parts/icon.tsx";
 import { Nothing, Section } from "../parts/layout.tsx";

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
-import type { AttemptView } from "../../../src/core/end/view.ts";
 import type { WaitView } from "../../../src/core/model/suspension.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
+import type { AttemptView } from "../../../src/core/pipeline/end/view.ts";
 import { nowMs } from "../clock.ts";
 import { count, counted, duration } from "../format.ts";
 import { Facts, Section } from "../parts/layout.tsx";

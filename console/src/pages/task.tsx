@@ -1,6 +1,6 @@
 import { useEffect } from "preact/hooks";
-import type { AttemptView } from "../../../src/core/end/view.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
+import type { AttemptView } from "../../../src/core/pipeline/end/view.ts";
 import type { WebhookTries } from "../../../src/operations/views.ts";
 import { type Loaded, useLoad } from "../load.ts";
 import { Curl } from "../parts/curl.tsx";

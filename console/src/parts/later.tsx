@@ -10,8 +10,8 @@ export interface Beside<Props> extends FunctionComponent<Props> {
 }
 
 /**
- * A part of a page whose code is loaded when it is first shown. It is not there until then, nor when that fails; each later
- * time it is there at once.
+ * A part of a page whose code is loaded when it is first shown. It is not there until then, nor when that fails.
+ * Each later time it is there at once.
  */
 export function beside<Props extends object>(load: () => Promise<ComponentType<Props>>): Beside<Props> {
   const part = signal<ComponentType<Props> | undefined>(undefined);

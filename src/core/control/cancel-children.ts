@@ -1,10 +1,10 @@
 import { inLanes } from "../../util/in-lanes.ts";
-import { childPages, type FamilyReadPorts } from "../end/child-results.ts";
-import { followUp } from "../end/follow-up.ts";
-import { isLost } from "../end/stop-family.ts";
 import { Problem } from "../model/problem.ts";
 import type { TaskKey, TaskRecord } from "../model/record.ts";
 import { isTerminal } from "../model/status.ts";
+import { childPages, type FamilyReadPorts } from "../pipeline/end/child-results.ts";
+import { followUp } from "../pipeline/end/follow-up.ts";
+import { isLost } from "../pipeline/end/stop-family.ts";
 import { type CancelHow, type ControlPorts, cancel } from "./control.ts";
 
 /** Children that are cancelled at the same time. */

@@ -2,10 +2,10 @@ import type { Envelope } from "../model/envelope.ts";
 import { Overtaken } from "../model/errors.ts";
 import { noSuchTask, Problem } from "../model/problem.ts";
 import { isKept, iso, statusAt, type TaskRecord } from "../model/record.ts";
+import type { EntryPorts } from "../pipeline/send/keep-entries.ts";
+import { sameInput } from "../pipeline/send/kept-input.ts";
+import { reportInputChanged } from "../pipeline/send/report.ts";
 import type { DispatchPorts } from "../ports/steps.ts";
-import type { EntryPorts } from "../send/keep-entries.ts";
-import { sameInput } from "../send/kept-input.ts";
-import { reportInputChanged } from "../send/report.ts";
 import { type GivenInput, storeGiven } from "./given-input.ts";
 
 /** Number of tries while the task changes at the same time. */

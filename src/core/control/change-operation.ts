@@ -1,9 +1,9 @@
-import { requestSweep } from "../end/request-sweep.ts";
 import { PortUnavailable } from "../model/errors.ts";
 import { internalTypeNames } from "../model/internal-names.ts";
 import { Problem } from "../model/problem.ts";
 import { iso, statusAt, type TaskRecord } from "../model/record.ts";
 import { isTerminal } from "../model/status.ts";
+import { requestSweep } from "../pipeline/end/request-sweep.ts";
 import type { EndPorts } from "../ports/extra.ts";
 import type { Clock, Records } from "../ports/tasks.ts";
 import { cancelAny } from "./control.ts";

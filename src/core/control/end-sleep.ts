@@ -1,11 +1,11 @@
 import type { Changed } from "../model/change.ts";
 import { iso, type TaskRecord } from "../model/record.ts";
+import { dispatch } from "../pipeline/send/dispatch.ts";
+import { newEntryPurgeAt } from "../pipeline/send/keep-entries.ts";
+import { reportDue } from "../pipeline/send/report.ts";
+import { waitingEnvelope } from "../pipeline/send/waiting-envelope.ts";
 import type { EndPorts } from "../ports/extra.ts";
 import type { StepStore } from "../ports/steps.ts";
-import { dispatch } from "../send/dispatch.ts";
-import { newEntryPurgeAt } from "../send/keep-entries.ts";
-import { reportDue } from "../send/report.ts";
-import { waitingEnvelope } from "../send/waiting-envelope.ts";
 import { wakeOf } from "../task/step-calls.ts";
 import { deleteOneOff } from "./control.ts";
 import { notAtHand } from "./run-now.ts";

@@ -2,11 +2,11 @@ import type { Envelope } from "../model/envelope.ts";
 import { isOwnName } from "../model/internal-names.ts";
 import { Problem } from "../model/problem.ts";
 import type { TaskRecord } from "../model/record.ts";
+import type { EntryPorts } from "../pipeline/send/keep-entries.ts";
+import { storedEnvelope } from "../pipeline/send/large-input.ts";
+import { keptUntil } from "../pipeline/send/parts.ts";
+import { checkTask } from "../pipeline/submit/check-input.ts";
 import type { DispatchPorts } from "../ports/steps.ts";
-import type { EntryPorts } from "../send/keep-entries.ts";
-import { storedEnvelope } from "../send/large-input.ts";
-import { keptUntil } from "../send/parts.ts";
-import { checkTask } from "../submit/check-input.ts";
 import type { KnownTypes } from "../task/catalog.ts";
 
 /**

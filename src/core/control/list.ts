@@ -1,4 +1,3 @@
-import { childPages, type FamilyReadPorts } from "../end/child-results.ts";
 import type { Identity } from "../model/identity.ts";
 import { onFailedName } from "../model/internal-names.ts";
 import { isKept, iso, statusAt, type TaskRecord } from "../model/record.ts";
@@ -6,6 +5,7 @@ import type { Status } from "../model/status.ts";
 import { isSuspended } from "../model/suspension.ts";
 import type { Tier } from "../model/tier.ts";
 import { hasUniqueKey } from "../model/unique-key.ts";
+import { childPages, type FamilyReadPorts } from "../pipeline/end/child-results.ts";
 import type { Clock, Page, Records } from "../ports/tasks.ts";
 import type { PageQuery } from "./all-tenants.ts";
 

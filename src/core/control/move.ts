@@ -5,16 +5,16 @@ import { lineOf } from "../model/line.ts";
 import { noSuchTask, Problem } from "../model/problem.ts";
 import { isKept, iso, statusAt, type TaskRecord } from "../model/record.ts";
 import type { Tier } from "../model/tier.ts";
+import { dispatch, longestDelaySeconds } from "../pipeline/send/dispatch.ts";
+import * as extras from "../pipeline/send/extras.ts";
+import { keptEnvelope } from "../pipeline/send/kept-input.ts";
+import { reportMoved, reportRescheduled } from "../pipeline/send/report.ts";
+import { sameRetention } from "../pipeline/send/retention.ts";
+import { isUnstarted, movedStart } from "../pipeline/send/start-time.ts";
+import { waitingEnvelope } from "../pipeline/send/waiting-envelope.ts";
 import type { EndPorts } from "../ports/extra.ts";
 import type { Lines, Wait } from "../ports/flow.ts";
 import type { DispatchPorts } from "../ports/steps.ts";
-import { dispatch, longestDelaySeconds } from "../send/dispatch.ts";
-import * as extras from "../send/extras.ts";
-import { keptEnvelope } from "../send/kept-input.ts";
-import { reportMoved, reportRescheduled } from "../send/report.ts";
-import { sameRetention } from "../send/retention.ts";
-import { isUnstarted, movedStart } from "../send/start-time.ts";
-import { waitingEnvelope } from "../send/waiting-envelope.ts";
 import { notAtHand, notWaiting, runNow, stillWaits, waitsForItsTime } from "./run-now.ts";
 
 /** Number of tries while the task changes at the same time. */

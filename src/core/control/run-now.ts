@@ -3,10 +3,10 @@ import { Overtaken } from "../model/errors.ts";
 import { noSuchTask, Problem } from "../model/problem.ts";
 import { isKept, iso, statusAt, type TaskRecord } from "../model/record.ts";
 import type { StoppedBy } from "../model/suspension.ts";
+import { dispatch } from "../pipeline/send/dispatch.ts";
+import { reportDue } from "../pipeline/send/report.ts";
+import { waitingEnvelope } from "../pipeline/send/waiting-envelope.ts";
 import type { EndPorts } from "../ports/extra.ts";
-import { dispatch } from "../send/dispatch.ts";
-import { reportDue } from "../send/report.ts";
-import { waitingEnvelope } from "../send/waiting-envelope.ts";
 import { deleteOneOff } from "./control.ts";
 
 /** Number of tries while the task changes at the same time. */

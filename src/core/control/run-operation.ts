@@ -1,9 +1,9 @@
-import type { FamilyReadPorts } from "../end/child-results.ts";
-import { requestSweep } from "../end/request-sweep.ts";
 import { AttemptCancelled, Overtaken, PermanentError, PortUnavailable, TaskError } from "../model/errors.ts";
 import type { TaskKey } from "../model/record.ts";
 import type { Tier } from "../model/tier.ts";
-import type { EntryPorts } from "../send/keep-entries.ts";
+import type { FamilyReadPorts } from "../pipeline/end/child-results.ts";
+import { requestSweep } from "../pipeline/end/request-sweep.ts";
+import type { EntryPorts } from "../pipeline/send/keep-entries.ts";
 import type { TaskContext } from "../task/context.ts";
 import { internalTimeoutSeconds } from "../task/internal-types.ts";
 import { type ActOutcome, type ActPorts, actions } from "./act-on-task.ts";

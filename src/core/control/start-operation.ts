@@ -4,8 +4,8 @@ import type { Identity } from "../model/identity.ts";
 import { internalTypeNames, systemTenant } from "../model/internal-names.ts";
 import { longestQueueLifeSeconds, type TaskRecord } from "../model/record.ts";
 import type { Tier } from "../model/tier.ts";
+import { submit } from "../pipeline/submit/submit.ts";
 import type { DispatchPorts } from "../ports/steps.ts";
-import { submit } from "../submit/submit.ts";
 import { internalTypes } from "../task/internal-types.ts";
 import { type ChunkEntry, chunkSize, type OperationAction, type OperationState } from "./operation-state.ts";
 

@@ -1,8 +1,8 @@
-import { openBefore, startInTurn, tasksBefore } from "../end/turn.ts";
 import type { Envelope } from "../model/envelope.ts";
 import { Overtaken, PortUnavailable } from "../model/errors.ts";
 import { Problem } from "../model/problem.ts";
 import type { TaskRecord } from "../model/record.ts";
+import { openBefore, startInTurn, tasksBefore } from "../pipeline/end/turn.ts";
 import type { EndPorts } from "../ports/extra.ts";
 import { cancelAny } from "./control.ts";
 

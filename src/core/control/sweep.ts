@@ -5,9 +5,9 @@ import { systemTenant } from "../model/internal-names.ts";
 import { parseDeadLetter } from "../model/read-envelope.ts";
 import { isKept, iso, type TaskRecord } from "../model/record.ts";
 import type { Tier } from "../model/tier.ts";
+import { letterRetention, letterSeconds } from "../pipeline/send/retention.ts";
 import type { DeadLetterQueues, HeldLetter } from "../ports/queues.ts";
 import type { Clock, Log, OnceStore, QueueDepths, Records } from "../ports/tasks.ts";
-import { letterRetention, letterSeconds } from "../send/retention.ts";
 import { type LetterKey, stillThere } from "./act-on-task.ts";
 import { pause } from "./slow-start.ts";
 

@@ -1,6 +1,6 @@
+import { extrasOf } from "../pipeline/send/extras.ts";
 import type { Extras } from "../ports/extra.ts";
 import type { StepStore } from "../ports/steps.ts";
-import { extrasOf } from "../send/extras.ts";
 import { collect } from "./collect/index.ts";
 import { entries } from "./entries/index.ts";
 import { history } from "./history/index.ts";

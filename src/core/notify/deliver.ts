@@ -1,6 +1,6 @@
-import { viewTask } from "../end/view.ts";
 import { endId } from "../model/end-id.ts";
 import { iso, type TaskKey } from "../model/record.ts";
+import { viewTask } from "../pipeline/end/view.ts";
 import type { Families } from "../ports/family.ts";
 import type { EndNotice, EventBus, Notices, TryNotice, WebhookAnswer } from "../ports/notify.ts";
 import type { Receiver, Receivers } from "../ports/receivers.ts";

@@ -1,5 +1,5 @@
 import { iso } from "../model/record.ts";
-import type { SubmitPorts } from "../submit/submit-ports.ts";
+import type { SubmitPorts } from "../pipeline/submit/submit-ports.ts";
 import type { AppSchedule } from "./app-schedule.ts";
 import { type AppTime, rewriteState, scheduledTaskOf, withoutTask, withTask } from "./app-schedule-state.ts";
 import { overlap } from "./fire-schedule.ts";

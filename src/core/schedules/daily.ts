@@ -1,7 +1,7 @@
 import { internalTypeNames, systemTenant } from "../model/internal-names.ts";
+import { submit } from "../pipeline/submit/submit.ts";
 import { dayOf } from "../ports/blob.ts";
 import type { DispatchPorts } from "../ports/steps.ts";
-import { submit } from "../submit/submit.ts";
 import { internalTypes } from "../task/internal-types.ts";
 
 export interface DailyPorts extends DispatchPorts {

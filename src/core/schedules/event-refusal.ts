@@ -1,6 +1,6 @@
 import { tenantPattern } from "../model/keys.ts";
 import { withoutValues } from "../model/problem.ts";
-import type { SubmitPorts } from "../submit/submit-ports.ts";
+import type { SubmitPorts } from "../pipeline/submit/submit-ports.ts";
 import type { BusEvent } from "./bus-event.ts";
 import { fillAsText, PathMissing } from "./event-path.ts";
 import type { RefusedEvents } from "./events-ports.ts";

@@ -1,6 +1,6 @@
+import { submit } from "../pipeline/submit/submit.ts";
+import { isCorrelationId, type SubmitCall, type SubmitPorts } from "../pipeline/submit/submit-ports.ts";
 import { isTraceparent } from "../ports/tracing.ts";
-import { submit } from "../submit/submit.ts";
-import { isCorrelationId, type SubmitCall, type SubmitPorts } from "../submit/submit-ports.ts";
 import { type BusEvent, offloadSource } from "./bus-event.ts";
 import { fill, fillAsText } from "./event-path.ts";
 import { EventRefused, type RefusalPorts, refusalOf, refused, tenantOf } from "./event-refusal.ts";

@@ -1,5 +1,5 @@
 import { inShort, isPromise } from "../../util/foreign-value.ts";
-import { asTaskError } from "../children/child.ts";
+import { asTaskError } from "../extras/children/child.ts";
 import { Misuse, PermanentError, RetryAfter } from "../model/errors.ts";
 import type { Identity } from "../model/identity.ts";
 import { Problem } from "../model/problem.ts";

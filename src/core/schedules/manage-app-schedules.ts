@@ -1,10 +1,10 @@
 import type { Identity } from "../model/identity.ts";
 import { Problem } from "../model/problem.ts";
 import { iso } from "../model/record.ts";
+import { submit } from "../pipeline/submit/submit.ts";
+import type { Accepted, SubmitCall, SubmitPorts } from "../pipeline/submit/submit-ports.ts";
 import { wholeDeployment } from "../ports/audit.ts";
 import type { Clock, Records } from "../ports/tasks.ts";
-import { submit } from "../submit/submit.ts";
-import type { Accepted, SubmitCall, SubmitPorts } from "../submit/submit-ports.ts";
 import { bestEffort, orConflict } from "./align.ts";
 import type { AppSchedule } from "./app-schedule.ts";
 import { ownKeyOf, principalOf, rewriteState, scheduledTaskOf } from "./app-schedule-state.ts";

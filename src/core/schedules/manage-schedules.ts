@@ -6,9 +6,9 @@ import type { Identity } from "../model/identity.ts";
 import { parseInput } from "../model/invalid.ts";
 import { Problem } from "../model/problem.ts";
 import { iso } from "../model/record.ts";
-import { checkTask } from "../submit/check-input.ts";
-import { submit } from "../submit/submit.ts";
-import type { Accepted, SubmitCall, SubmitPorts } from "../submit/submit-ports.ts";
+import { checkTask } from "../pipeline/submit/check-input.ts";
+import { submit } from "../pipeline/submit/submit.ts";
+import type { Accepted, SubmitCall, SubmitPorts } from "../pipeline/submit/submit-ports.ts";
 import type { KnownType } from "../task/catalog.ts";
 import {
   align,

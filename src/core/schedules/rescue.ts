@@ -1,10 +1,4 @@
 import { inLanes } from "../../util/in-lanes.ts";
-import { failForGood } from "../end/bury.ts";
-import { closeIfFull, isFamilyFull } from "../end/close-family.ts";
-import { expiryOf } from "../end/expiry.ts";
-import { followMarked } from "../end/follow-up.ts";
-import { childEnvelope } from "../end/keep-for-round.ts";
-import { requestSweep } from "../end/request-sweep.ts";
 import type { Changed } from "../model/change.ts";
 import { classify } from "../model/classify.ts";
 import { type Envelope, latestCreatedAt } from "../model/envelope.ts";
@@ -14,14 +8,20 @@ import { isKept, iso, type TaskRecord } from "../model/record.ts";
 import { isTerminal } from "../model/status.ts";
 import { waitsForTurn } from "../model/suspension.ts";
 import { type Tier, tiers } from "../model/tier.ts";
+import { failForGood } from "../pipeline/end/bury.ts";
+import { closeIfFull, isFamilyFull } from "../pipeline/end/close-family.ts";
+import { expiryOf } from "../pipeline/end/expiry.ts";
+import { followMarked } from "../pipeline/end/follow-up.ts";
+import { childEnvelope } from "../pipeline/end/keep-for-round.ts";
+import { requestSweep } from "../pipeline/end/request-sweep.ts";
+import { dispatch } from "../pipeline/send/dispatch.ts";
+import * as extras from "../pipeline/send/extras.ts";
+import { keptEnvelope, newestKept } from "../pipeline/send/kept-input.ts";
+import { reportChanged } from "../pipeline/send/report.ts";
+import { withdraw } from "../pipeline/submit/admit-task.ts";
 import type { EndPorts } from "../ports/extra.ts";
 import type { Lines } from "../ports/flow.ts";
 import type { OpenTasks, QueueDepth, QueueDepths } from "../ports/tasks.ts";
-import { dispatch } from "../send/dispatch.ts";
-import * as extras from "../send/extras.ts";
-import { keptEnvelope, newestKept } from "../send/kept-input.ts";
-import { reportChanged } from "../send/report.ts";
-import { withdraw } from "../submit/admit-task.ts";
 import { lastRescue, type RescuePass, saveRescue } from "./rescue-state.ts";
 
 /*
@@ -145,7 +145,8 @@ async function ended(
 async function close(pass: Pass, record: TaskRecord): Promise<void> {
   const { ports, found } = pass;
   if (!(await isFamilyFull(ports, record))) {
-    if (record.family_stop === "armed") await (await import("../end/stop-family.ts")).stopIfLost(ports, record);
+    if (record.family_stop === "armed")
+      await (await import("../pipeline/end/stop-family.ts")).stopIfLost(ports, record);
     return;
   }
   const marked = await ports.records.change(record, { when: unchanged(record), set: rescued(pass) });

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { submitFields } from "../submit/submit-body.ts";
+import { submitFields } from "../pipeline/submit/submit-body.ts";
 import type { BusEvent } from "./bus-event.ts";
 import type { EventPattern } from "./pattern.ts";
 

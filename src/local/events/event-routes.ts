@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { parseInput } from "../../core/model/invalid.ts";
-import { timeSchema } from "../../core/submit/submit-body.ts";
+import { timeSchema } from "../../core/pipeline/submit/submit-body.ts";
 import type { createRouter } from "../../http/api.ts";
 import { jsonBody } from "../../http/body.ts";
 import type { EventLog } from "./event-log.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { parseInput } from "../../core/model/invalid.ts";
 import { Problem } from "../../core/model/problem.ts";
-import { timeSchema } from "../../core/submit/submit-body.ts";
+import { timeSchema } from "../../core/pipeline/submit/submit-body.ts";
 import type { createRouter } from "../../http/api.ts";
 import { jsonBody } from "../../http/body.ts";
 import { answerDistant } from "../time/distant-followers.ts";

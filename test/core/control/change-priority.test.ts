@@ -2,12 +2,12 @@ import { describe, expect, test, vi } from "vitest";
 import * as z from "zod";
 import { cancel, retry } from "../../../src/core/control/control.ts";
 import { changePriority } from "../../../src/core/control/move.ts";
-import { viewOf } from "../../../src/core/end/view.ts";
+import { signal } from "../../../src/core/extras/steps/signal.ts";
 import { PortUnavailable } from "../../../src/core/model/errors.ts";
 import { parseDeadLetter, parseEnvelope } from "../../../src/core/model/read-envelope.ts";
 import { iso, type TaskRecord } from "../../../src/core/model/record.ts";
 import type { Tier } from "../../../src/core/model/tier.ts";
-import { signal } from "../../../src/core/steps/signal.ts";
+import { viewOf } from "../../../src/core/pipeline/end/view.ts";
 import { defineTask, type TaskType } from "../../../src/core/task/task.ts";
 import { gate, memoryPipeline, type Pipeline, typeOf } from "../../support/memory-pipeline.ts";
 

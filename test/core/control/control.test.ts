@@ -1,8 +1,8 @@
 import { describe, expect, test, vi } from "vitest";
 import { cancel, extend, retry } from "../../../src/core/control/control.ts";
-import { attemptsOf } from "../../../src/core/end/view.ts";
 import { Overtaken, PermanentError, PortUnavailable } from "../../../src/core/model/errors.ts";
 import { iso, type TaskRecord } from "../../../src/core/model/record.ts";
+import { attemptsOf } from "../../../src/core/pipeline/end/view.ts";
 import type { TaskType } from "../../../src/core/task/task.ts";
 import { gate, memoryPipeline, type Pipeline, typeOf } from "../../support/memory-pipeline.ts";
 

@@ -4,13 +4,13 @@ import { replayOne } from "../../../src/core/control/act-on-task.ts";
 import { mostLetters } from "../../../src/core/control/find-letters.ts";
 import type { OperationAction } from "../../../src/core/control/operation-state.ts";
 import { operationTypes } from "../../../src/core/control/operation-types.ts";
-import { requestSweep } from "../../../src/core/end/request-sweep.ts";
 import { PortUnavailable } from "../../../src/core/model/errors.ts";
 import type { TaskRecord } from "../../../src/core/model/record.ts";
-import { submit } from "../../../src/core/submit/submit.ts";
+import { requestSweep } from "../../../src/core/pipeline/end/request-sweep.ts";
+import { submit } from "../../../src/core/pipeline/submit/submit.ts";
+import { workBatch } from "../../../src/core/pipeline/work/work.ts";
 import { internalOptions, internalTypes } from "../../../src/core/task/internal-types.ts";
 import { registry } from "../../../src/core/task/task.ts";
-import { workBatch } from "../../../src/core/work/work.ts";
 import { operator } from "../../support/memory-pipeline.ts";
 import { operationsPipeline } from "../../support/operations-pipeline.ts";
 

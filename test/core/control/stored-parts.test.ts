@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { inputOf, stepsOf } from "../../../src/core/control/stored-parts.ts";
 import type { Envelope } from "../../../src/core/model/envelope.ts";
 import type { TaskRecord } from "../../../src/core/model/record.ts";
-import { keptText } from "../../../src/core/send/kept-input.ts";
+import { keptText } from "../../../src/core/pipeline/send/kept-input.ts";
 import { MemoryBlobs } from "../../../src/memory/blobs.ts";
 import { FakeClock } from "../../../src/memory/clock.ts";
 import { MemoryRecords } from "../../../src/memory/records.ts";

@@ -4,8 +4,8 @@ import { type AllLimits, noLimits } from "../../../src/core/limits/limits.ts";
 import { countingRecords } from "../../../src/core/limits/quota.ts";
 import { PortUnavailable } from "../../../src/core/model/errors.ts";
 import { Problem } from "../../../src/core/model/problem.ts";
-import { submit } from "../../../src/core/submit/submit.ts";
-import type { SubmitCall } from "../../../src/core/submit/submit-ports.ts";
+import { submit } from "../../../src/core/pipeline/submit/submit.ts";
+import type { SubmitCall } from "../../../src/core/pipeline/submit/submit-ports.ts";
 import { MemoryLimits } from "../../../src/memory/limits.ts";
 import { MemoryUsage } from "../../../src/memory/usage.ts";
 import { memoryPipeline, operator } from "../../support/memory-pipeline.ts";
@@ -184,7 +184,7 @@ describe("a submit that fails after the gate", () => {
 
 test("a place in the quota is free again when its task has ended", async () => {
   const { post, ports, queues, clock } = setUp({ default: { tasks_in_progress: 2 } });
-  const { workBatch } = await import("../../../src/core/work/work.ts");
+  const { workBatch } = await import("../../../src/core/pipeline/work/work.ts");
   await post();
   await post();
   expect(await post()).toBe("quota_exceeded");

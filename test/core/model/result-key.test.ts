@@ -2,7 +2,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { compactDecrypt } from "jose";
 import { expect, test } from "vitest";
 import { keptKey, resultKeyFault } from "../../../src/core/model/result-key.ts";
-import { encrypted } from "../../../src/core/send/encrypt-result.ts";
+import { encrypted } from "../../../src/core/pipeline/send/encrypt-result.ts";
 
 type Jwk = Record<string, unknown>;
 

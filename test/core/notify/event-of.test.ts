@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { viewOf } from "../../../src/core/end/view.ts";
 import type { Status } from "../../../src/core/model/status.ts";
 import { eventOf } from "../../../src/core/notify/notify.ts";
+import { viewOf } from "../../../src/core/pipeline/end/view.ts";
 import type { EndNotice } from "../../../src/core/ports/notify.ts";
 import { memoryPipeline } from "../../support/memory-pipeline.ts";
 

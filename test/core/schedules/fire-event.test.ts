@@ -1,8 +1,8 @@
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { viewOf } from "../../../src/core/end/view.ts";
 import { PortUnavailable } from "../../../src/core/model/errors.ts";
 import { eventOf } from "../../../src/core/notify/notify.ts";
+import { viewOf } from "../../../src/core/pipeline/end/view.ts";
 import { defineTrigger } from "../../../src/core/schedules/define-trigger.ts";
 import { type Arrived, fireArrived } from "../../../src/core/schedules/fire.ts";
 import type { AppTrigger } from "../../../src/core/schedules/trigger.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { PortUnavailable } from "../../../src/core/model/errors.ts";
+import { submit } from "../../../src/core/pipeline/submit/submit.ts";
 import { tenantNoter } from "../../../src/core/schedules/tenants.ts";
-import { submit } from "../../../src/core/submit/submit.ts";
 import { MemoryTenants } from "../../../src/memory/schedules.ts";
 import { echo, gate, KeptLog, memoryPipeline, operator } from "../../support/memory-pipeline.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { uniqueSchema } from "../../../src/core/model/unique-body.ts";
-import { submitFields } from "../../../src/core/submit/submit-body.ts";
+import { submitFields } from "../../../src/core/pipeline/submit/submit-body.ts";
 import { checkedOnceKey } from "../../../src/core/task/once.ts";
 import { checkedStepName } from "../../../src/core/task/step-names.ts";
 

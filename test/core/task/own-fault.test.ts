@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { endedChildren } from "../../../src/core/end/child-results.ts";
 import { PortUnavailable } from "../../../src/core/model/errors.ts";
+import { endedChildren } from "../../../src/core/pipeline/end/child-results.ts";
 import { forHandler } from "../../../src/core/task/own-fault.ts";
 import { taskFiles } from "../../../src/core/task/task-file.ts";
 import { disk } from "../../../src/machine/disk.ts";

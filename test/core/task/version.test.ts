@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { submitChild } from "../../../src/core/children/child.ts";
 import { retry } from "../../../src/core/control/control.ts";
+import { submitChild } from "../../../src/core/extras/children/child.ts";
 import { isOwnName } from "../../../src/core/model/internal-names.ts";
 import { parseEnvelope } from "../../../src/core/model/read-envelope.ts";
 import { iso } from "../../../src/core/model/record.ts";

@@ -1,5 +1,5 @@
+import { keptUntil } from "../../pipeline/send/parts.ts";
 import type { Extra } from "../../ports/extra.ts";
-import { keptUntil } from "../../send/parts.ts";
 
 /** The list of a task that collects inputs: the pages are beside its record. */
 export const collect: Extra = {

@@ -1,6 +1,6 @@
+import { keepEntries } from "../../pipeline/send/keep-entries.ts";
 import type { Extra } from "../../ports/extra.ts";
 import type { StepStore } from "../../ports/steps.ts";
-import { keepEntries } from "../../send/keep-entries.ts";
 
 /**
  * The entries of a task's steps, sleeps and waits, and its signals: a later round goes on with them. A task that never

@@ -1,7 +1,7 @@
 import type { Attempt, TaskRecord } from "../../model/record.ts";
+import { isBeside, keptUntil } from "../../pipeline/send/parts.ts";
 import type { Extra } from "../../ports/extra.ts";
 import type { DispatchPorts } from "../../ports/steps.ts";
-import { isBeside, keptUntil } from "../../send/parts.ts";
 
 /**
  * Keeps what of a task's history is stored beside its record: the attempts of earlier rounds, and all stacks but the

@@ -1,7 +1,7 @@
 import type { TaskRecord } from "../../model/record.ts";
+import { keptUntil } from "../../pipeline/send/parts.ts";
 import type { Extra } from "../../ports/extra.ts";
 import type { DispatchPorts } from "../../ports/steps.ts";
-import { keptUntil } from "../../send/parts.ts";
 
 /** Keeps the part with the newest input, where a later submit or an operator has given one. */
 export async function keepInput({ records }: DispatchPorts, record: TaskRecord, purgeAt: number): Promise<void> {

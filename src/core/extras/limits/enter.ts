@@ -9,12 +9,12 @@ import {
 } from "../../model/line.ts";
 import { iso, type TaskRecord } from "../../model/record.ts";
 import type { WaitingFor } from "../../model/suspension.ts";
+import { dispatch } from "../../pipeline/send/dispatch.ts";
+import * as extras from "../../pipeline/send/extras.ts";
+import { newestKept } from "../../pipeline/send/kept-input.ts";
+import { storedInput } from "../../pipeline/send/large-input.ts";
+import { reportParked } from "../../pipeline/send/report.ts";
 import type { WaitingTask } from "../../ports/flow.ts";
-import { dispatch } from "../../send/dispatch.ts";
-import * as extras from "../../send/extras.ts";
-import { newestKept } from "../../send/kept-input.ts";
-import { storedInput } from "../../send/large-input.ts";
-import { reportParked } from "../../send/report.ts";
 import { dataOf, parseInput } from "../../task/parsed-input.ts";
 import { canStart, type TaskMessage } from "../../task/taker.ts";
 import type { TaskType } from "../../task/task.ts";

@@ -1,7 +1,7 @@
 import { PortUnavailable, TaskError } from "../../model/errors.ts";
 import { breakerName, isOfTier, type Line } from "../../model/line.ts";
+import { storedInput } from "../../pipeline/send/large-input.ts";
 import type { Breaker, FlowSettings, LineState, Lines } from "../../ports/flow.ts";
-import { storedInput } from "../../send/large-input.ts";
 import { dataOf, parseInput } from "../../task/parsed-input.ts";
 import type { TaskMessage } from "../../task/taker.ts";
 import type { TaskType } from "../../task/task.ts";

@@ -1,5 +1,6 @@
 import type { Line } from "../../model/line.ts";
 import type { Tier } from "../../model/tier.ts";
+import type { EntryPorts } from "../../pipeline/send/keep-entries.ts";
 import type { AuditLog } from "../../ports/audit.ts";
 import type { SettlePorts } from "../../ports/extra.ts";
 import type {
@@ -12,7 +13,6 @@ import type {
   WaitingTask,
 } from "../../ports/flow.ts";
 import type { Clock, Log, Metrics, NewId, Queues, Records } from "../../ports/tasks.ts";
-import type { EntryPorts } from "../../send/keep-entries.ts";
 import type { Taker } from "../../task/taker.ts";
 import type { Registry } from "../../task/task.ts";
 import type { LimitedType } from "../../task/type-limits.ts";

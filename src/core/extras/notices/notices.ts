@@ -1,7 +1,7 @@
-import { childrenOf, viewOf } from "../../end/view.ts";
 import { endId } from "../../model/end-id.ts";
 import { iso, noteIn, type TaskRecord } from "../../model/record.ts";
 import { noteView } from "../../model/task-view.ts";
+import { childrenOf, viewOf } from "../../pipeline/end/view.ts";
 import type { EndPorts } from "../../ports/extra.ts";
 import type { ChangeNotice, EndNotice } from "../../ports/notify.ts";
 

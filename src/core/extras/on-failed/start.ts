@@ -4,10 +4,10 @@ import { onFailedName } from "../../model/internal-names.ts";
 import { onFailedId, onFailedKey } from "../../model/on-failed-name.ts";
 import { Problem } from "../../model/problem.ts";
 import type { TaskRecord } from "../../model/record.ts";
+import { newestKept } from "../../pipeline/send/kept-input.ts";
+import { letterSeconds } from "../../pipeline/send/retention.ts";
+import { submit } from "../../pipeline/submit/submit.ts";
 import type { EndPorts } from "../../ports/extra.ts";
-import { newestKept } from "../../send/kept-input.ts";
-import { letterSeconds } from "../../send/retention.ts";
-import { submit } from "../../submit/submit.ts";
 import type { KnownType } from "../../task/catalog.ts";
 import type { FailedTask } from "../../task/retry.ts";
 

@@ -1,6 +1,6 @@
-import { startInTurn } from "../../end/turn.ts";
 import type { TaskRecord } from "../../model/record.ts";
 import { waitsForTurn } from "../../model/suspension.ts";
+import { startInTurn } from "../../pipeline/end/turn.ts";
 import type { DispatchPorts } from "../../ports/steps.ts";
 
 /**

@@ -5,10 +5,10 @@ import { changeLimits } from "../../../../src/core/extras/limits/manage-flow.ts"
 import { PortUnavailable } from "../../../../src/core/model/errors.ts";
 import type { Grant } from "../../../../src/core/model/grant.ts";
 import type { TaskRecord } from "../../../../src/core/model/record.ts";
+import { workBatch } from "../../../../src/core/pipeline/work/work.ts";
 import type { Queues } from "../../../../src/core/ports/tasks.ts";
 import { Taker } from "../../../../src/core/task/taker.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
-import { workBatch } from "../../../../src/core/work/work.ts";
 import { memoryPipeline, typeOf } from "../../../support/memory-pipeline.ts";
 import { workerPool } from "../../../support/worker-pool.ts";
 

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { workBatch } from "../../../../src/core/pipeline/work/work.ts";
 import { defineTask } from "../../../../src/core/task/task.ts";
-import { workBatch } from "../../../../src/core/work/work.ts";
 import { inRole } from "../../../support/in-role.ts";
 import { memoryPipeline } from "../../../support/memory-pipeline.ts";
 

@@ -1,0 +1,22 @@
+import { iso, longestQueueLifeSeconds, type TaskRecord } from "../../model/record.ts";
+import type { Clock } from "../../ports/tasks.ts";
+
+/** The times until which a task that ends now is kept. */
+export function retention(ports: { clock: Clock }, record: Pick<TaskRecord, "retention_seconds">) {
+  const until = ports.clock.now() + record.retention_seconds * 1000;
+  return { retained_until: iso(until), purge_at: Math.ceil(until / 1000) };
+}
+
+/** A dead letter is kept for at least this long after its failure, in seconds: as long as its message in the DLQ. */
+export const letterSeconds = 14 * 86_400;
+
+/** The times until which a task that fails now is kept. */
+export const letterRetention = (ports: { clock: Clock }, record: TaskRecord) =>
+  retention(ports, { retention_seconds: Math.max(record.retention_seconds, letterSeconds) });
+
+/** The condition that `retention` was computed from the record's present retention: `extend` may raise it. */
+export const sameRetention = (record: TaskRecord) => ({ retention_seconds: { is: record.retention_seconds } }) as const;
+
+/** The record outlives the wait: it is kept for as long after the due time as a new task's record. */
+export const purgeAtOfWaiting = (record: TaskRecord, dueAt: number): number =>
+  Math.max(record.purge_at, Math.ceil(dueAt / 1000) + longestQueueLifeSeconds + record.retention_seconds);

@@ -1,0 +1,181 @@
+import type { FlowPorts } from "../../extras/limits/index.ts";
+import { isRuled } from "../../model/classify.ts";
+import type { Envelope } from "../../model/envelope.ts";
+import { PortUnavailable, WrittenLater } from "../../model/errors.ts";
+import { iso, type TaskRecord } from "../../model/record.ts";
+import { isOwnBug } from "../../model/stack.ts";
+import type { Verdict } from "../../model/verdict.ts";
+import type { SettlePorts } from "../../ports/extra.ts";
+import type { Visibility } from "../../ports/queues.ts";
+import type { Span, SpanStart, Tracing } from "../../ports/tasks.ts";
+import type { Limiter, Permit, Settled, Settling } from "../../task/limiter.ts";
+import type { TaskMessage } from "../../task/taker.ts";
+import type { TaskType } from "../../task/task.ts";
+import * as extras from "../send/extras.ts";
+import { newestEnvelope } from "../send/kept-input.ts";
+import { laterReleaseSeconds, sayLater } from "../send/later-release.ts";
+import { reportSettled } from "../send/report.ts";
+import { type Ended, runAttempt } from "./attempt.ts";
+import type { AttemptPorts, Running } from "./attempt-context.ts";
+import { resolveUnclaimed } from "./claim.ts";
+import { settle } from "./settle.ts";
+import { endOfUnknown } from "./unknown-type.ts";
+
+export interface RunPorts extends FlowPorts, AttemptPorts {
+  tracing: Tracing;
+  limiter: Limiter<FlowPorts>;
+}
+
+/** A message whose task is claimed, so that its attempt can start. */
+export interface Claimed extends TaskMessage {
+  record: TaskRecord;
+  /** Undefined: it needs none. */
+  permit: Permit | undefined;
+}
+
+/** A message stays hidden this many seconds longer than the lease, so that its next receiver finds the lease ended. */
+export const holdMarginSeconds = 5;
+
+const dayMs = 86_400_000;
+
+/** run → settle, as one span of the task's trace. */
+export const runClaimed = (ports: RunPorts, visibility: Visibility, message: Claimed): Promise<Verdict> =>
+  ports.tracing.span(spanOf(message, message.record), async (span) => {
+    const { type, permit } = message;
+    const log = ports.log.with({ attempt: message.record.attempts });
+    const told = extras.changed({ ...ports, log }, message.record, "processing");
+    const { record, envelope, ended: ran, left } = await run({ ...ports, log }, visibility, message, span);
+    const later = ran.how === "threw" && ran.error instanceof WrittenLater && ran.error;
+    const ended = later ? untilLaterRelease({ ...ports, log }, later) : ran;
+    permit?.handlerEnded();
+    const thrown = await lookAt(ports, type, ended);
+    await told;
+    const onCompleted = () => permit?.settled("completed");
+    const settled = await settleInTime(ports, { record, envelope, type, ...thrown, onCompleted }, ended);
+    endProcessOf(ports, settled, left);
+    if (settled.as !== "completed") permit?.settled(settled.as);
+    if (settled.record !== undefined) await ports.limiter.settled(ports, message, settled.as);
+    await keepThroughWait(ports, settled);
+    reportSettled(ports, record, settled, type?.sensitive ?? false);
+    span.set({ "offload.outcome": settled.as });
+    if (settled.as === "failed" || settled.as === "retried") span.fail(settled.record?.error_type ?? "Error");
+    return settled.as === "stale" ? resolveUnclaimed(ports, visibility, message, settled.record) : "done";
+  });
+
+/** An attempt that needs a form of a later release goes on when that is there, and is not counted. */
+function untilLaterRelease(ports: RunPorts, error: WrittenLater): Ended {
+  sayLater(ports, error);
+  return { how: "suspended", suspension: { dueAt: ports.clock.now() + laterReleaseSeconds(ports) * 1000 } };
+}
+
+/**
+ * Keeps what the attempt has read, for a task that waits for days before its next attempt, which may fail before it
+ * reads anything. An attempt that is suspended, or waits for children, has kept its own.
+ */
+async function keepThroughWait(ports: RunPorts, { as, record }: Settled): Promise<void> {
+  const isLong = as === "retried" && (record?.due_at ?? "") > iso(ports.clock.now() + dayMs);
+  if (isLong && record !== undefined) await extras.keepRead(ports, record, record.purge_at);
+}
+
+/** Ends the process of a handler that goes on after a cancel `now`. */
+function endProcessOf({ endProcess }: RunPorts, { as, record }: Settled, goesOn = false): void {
+  if (goesOn && as === "cancelled" && record?.cancel_now) endProcess?.();
+}
+
+/** The stack of what the author's code threw, and if that is a bug of it, of which the type's own rules say nothing. */
+async function lookAt(
+  { stackOf }: RunPorts,
+  type: TaskType | undefined,
+  ended: Ended,
+): Promise<Pick<Settling, "stack" | "isOwnBug">> {
+  if (ended.how !== "threw" || ended.own === true) return {};
+  const { error } = ended;
+  const stack = type?.sensitive === false ? await stackOf(error) : undefined;
+  const isBug = !isRuled(error, type?.classify ?? []) && (await isOwnBug(error, stackOf));
+  return { stack, isOwnBug: isBug };
+}
+
+/** An attempt that has run. */
+interface Ran extends Pick<Claimed, "record" | "envelope"> {
+  ended: Ended;
+  /** True: its handler goes on. */
+  left?: boolean;
+}
+
+/** Runs the attempt with the newest input, whose message stands for the task from then on. */
+async function run(ports: RunPorts, visibility: Visibility, message: Claimed, span: Span): Promise<Ran> {
+  const { envelope, type, record } = message;
+  const { fault } = message.permit ?? {};
+  if (fault !== undefined) return { record, envelope, ended: { how: "threw", error: fault } };
+  if (type === undefined) return { record, envelope, ended: endOfUnknown(ports, record) };
+  let newest: Envelope;
+  let current = record;
+  try {
+    newest = await newestEnvelope(ports, record, envelope);
+    if (record.collects !== undefined && record.input_part === undefined) {
+      const gathered = await (await import("./intake.ts")).gather(ports, record);
+      // An empty list has nothing for the handler.
+      if (gathered === undefined) return { record, envelope, ended: { how: "returned", packed: { inline: null } } };
+      ({ record: current, envelope: newest } = gathered);
+    }
+  } catch (error) {
+    return { record, envelope, ended: { how: "threw", error } };
+  }
+  const running = runningOf(visibility, { ...message, record: current, envelope: newest }, type, span);
+  let left = false;
+  const onLeft = () => {
+    left = true;
+  };
+  const ended = await runAttempt(ports, { ...running, onLeft });
+  // A suspended handler waits for ever, and does nothing.
+  return { record: current, envelope: newest, ended, left: left && ended.how !== "suspended" };
+}
+
+const spanOf = ({ envelope, delivery }: TaskMessage, record: TaskRecord): SpanStart => ({
+  name: `task ${record.type}`,
+  kind: "consumer",
+  traceparent: envelope.traceparent,
+  attributes: {
+    "offload.task_id": record.task_id,
+    "offload.tenant_id": record.tenant_id,
+    "offload.type": record.type,
+    "offload.tier": delivery.tier,
+    "offload.attempt": record.attempts,
+    "offload.correlation_id": record.correlation_id,
+  },
+});
+
+const runningOf = (
+  visibility: Visibility,
+  { delivery, envelope, record, permit }: Claimed,
+  type: TaskType,
+  { traceparent }: Span,
+): Running => ({
+  record,
+  envelope,
+  type,
+  traceparent,
+  renewMessage: async (seconds) => {
+    await permit?.renew(record, type);
+    await visibility.renew(delivery, seconds + holdMarginSeconds);
+  },
+});
+
+/** Settling is tried for this time, in seconds, while a port is unavailable: the work of the attempt would be lost. */
+const settleSeconds = 30;
+
+/** Pause before settling is tried a third time, and before each later try, in milliseconds. */
+const settlePauseMs = 1_000;
+
+/** Settles an attempt, for some time also while a port is unavailable. @throws PortUnavailable */
+async function settleInTime(ports: SettlePorts, settling: Settling, ended: Ended): Promise<Settled> {
+  const untilMs = ports.clock.now() + settleSeconds * 1000;
+  for (let tries = 1; ; tries++) {
+    try {
+      return await settle(ports, settling, ended);
+    } catch (error) {
+      if (!(error instanceof PortUnavailable) || ports.clock.now() >= untilMs) throw error;
+      if (tries > 1) await new Promise<void>((resolve) => ports.clock.after(settlePauseMs, resolve));
+    }
+  }
+}

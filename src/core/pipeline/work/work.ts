@@ -1,0 +1,183 @@
+import { within } from "../../../util/within.ts";
+import { leaseSeconds } from "../../model/lease.ts";
+import type { Verdict } from "../../model/verdict.ts";
+import type { Delivery } from "../../ports/tasks.ts";
+import { type TaskMessage, timeoutOf } from "../../task/taker.ts";
+import { BatchVisibility, fitsIn, planBatch, waitsMs } from "./batch-plan.ts";
+import { holdMarginSeconds } from "./run-claimed.ts";
+import { runTaken, type TakingPorts, takerFor } from "./run-taken.ts";
+import { sentAgain } from "./unknown-type.ts";
+import { type Begun, begin, finish, leaveInQueue, readMessage, type WorkPorts } from "./work-message.ts";
+
+/** An answer is given this many seconds before the worker is stopped. */
+const answerSeconds = 5;
+
+/** The process of a worker, which may work on a further batch while this one only goes on with tasks of lines. */
+export interface SharedProcess {
+  /** Called when each message has its verdict. */
+  onDecided(): void;
+  /** True while another batch goes on in the process: a task that must run alone is sent again. */
+  isShared(): boolean;
+}
+
+/** One invocation of a worker. */
+interface Batch {
+  ports: WorkPorts;
+  /** Absent: the process has one batch at a time. */
+  process?: SharedProcess | undefined;
+  /** Number of its messages. */
+  count: number;
+  visibility: BatchVisibility;
+  /** Epoch milliseconds at which the worker is stopped. */
+  deadlineMs: number;
+  /** The verdicts that are known. A message without one is delivered again. */
+  verdicts: Map<Delivery, Verdict>;
+}
+
+/**
+ * Works on a batch of one tier's messages. Returns a verdict for each, in their order; no message changes another's
+ * verdict. Messages of tasks whose last attempt crashed run alone. A message whose attempt could not be settled before
+ * the worker is stopped is delivered again.
+ * @param deadlineMs Epoch milliseconds at which this worker is stopped.
+ */
+export async function workBatch(
+  ports: WorkPorts,
+  deliveries: readonly Delivery[],
+  deadlineMs: number,
+  process?: SharedProcess,
+): Promise<Verdict[]> {
+  const visibility = new BatchVisibility(ports, deadlineMs);
+  const batch: Batch = { ports, process, count: deliveries.length, deadlineMs, visibility, verdicts: new Map() };
+  try {
+    const leftMs = deadlineMs - answerSeconds * 1000 - ports.clock.now();
+    await within(ports.clock, leftMs, workAll(batch, deliveries), () => {});
+    return deliveries.map((delivery) => batch.verdicts.get(delivery) ?? "again");
+  } finally {
+    batch.visibility.close();
+  }
+}
+
+/** read → plan → hide → work together → work alone */
+async function workAll(batch: Batch, deliveries: readonly Delivery[]): Promise<void> {
+  const { messages, taking } = await readAll(batch, deliveries);
+  const { together, alone, sentBack, late } = planBatch(messages, batch.ports.clock.now(), batch.deadlineMs);
+  await hideAtStart(batch, together, alone, late);
+  await Promise.all(sentBack.map((message) => sendBack(batch, message, message.delivery.solo)));
+  const [crashed] = await Promise.all([workTogether(batch, together), ...taking.map(runTaken)]);
+  await workAlone(batch, [...alone, ...crashed]);
+}
+
+/** A message that is done stays hidden until Lambda deletes it, which is when the whole batch has ended. */
+function decide({ visibility, verdicts, process, count }: Batch, delivery: Delivery, verdict: Verdict): void {
+  if (verdict === "done") visibility.finished(delivery);
+  verdicts.set(delivery, verdict);
+  if (verdicts.size === count) process?.onDecided();
+}
+
+interface Read {
+  messages: TaskMessage[];
+  /** The ports of each check that took a task of its line, or waits for one. */
+  taking: TakingPorts[];
+}
+
+/** Parses each message. */
+async function readAll(batch: Batch, deliveries: readonly Delivery[]): Promise<Read> {
+  const read = deliveries.map(async (delivery) => {
+    const ports = portsFor(batch, delivery);
+    const message = await readMessage(ports, delivery);
+    if (typeof message === "object") return { message, ports };
+    decide(batch, delivery, message);
+    return { ports };
+  });
+  const all = await Promise.all(read);
+  return {
+    messages: all.flatMap(({ message = [] }) => message),
+    taking: all.map(({ ports }) => ports).filter(({ taker }) => !taker.isFree || taker.succeeded !== undefined),
+  };
+}
+
+/** Seconds for which a message is hidden when its attempt starts. */
+const holdSeconds = (message: TaskMessage): number => leaseSeconds(timeoutOf(message)) + holdMarginSeconds;
+
+/** Messages that wait for the rest of the batch stay hidden meanwhile; late ones become visible immediately. */
+async function hideAtStart(
+  { visibility }: Batch,
+  together: readonly TaskMessage[],
+  alone: readonly TaskMessage[],
+  late: readonly TaskMessage[],
+): Promise<void> {
+  const waits = waitsMs(together, alone);
+  await visibility.hide([
+    ...together.map((message) => ({ delivery: message.delivery, seconds: holdSeconds(message) })),
+    ...alone.map((message, index) => ({
+      delivery: message.delivery,
+      seconds: Math.ceil((waits[index] ?? 0) / 1000) + holdSeconds(message),
+    })),
+    ...late.map(({ delivery }) => ({ delivery, seconds: 0 })),
+  ]);
+}
+
+/**
+ * Claims every task before any handler runs: a handler that kills this process must cost the other tasks no attempt
+ * more.
+ * @returns The messages whose tasks crashed before, which must run alone.
+ */
+async function workTogether(batch: Batch, messages: readonly TaskMessage[]): Promise<TaskMessage[]> {
+  const { visibility } = batch;
+  const begun = await Promise.all(
+    messages.map(async (message) => {
+      const ports = portsFor(batch, message.delivery);
+      return { ports, one: await begin(ports, visibility, message, "together") };
+    }),
+  );
+  const crashed = begun.map(({ one }) => one).filter((one) => one.as === "crashed");
+  // No handler waits for it: the leases of the claimed tasks run.
+  const hidden = crashed.length > 0 ? hideUntilDeadline(batch, crashed) : undefined;
+  await Promise.all(
+    begun.map(({ ports, one }) => (one.as === "crashed" ? undefined : finishAndGoOn(batch, ports, one))),
+  );
+  await hidden;
+  return crashed;
+}
+
+/** The ports of one message's work, which may go on with the tasks of its line. */
+const portsFor = ({ ports, deadlineMs }: Batch, delivery: Delivery): TakingPorts => ({
+  ...ports,
+  taker: takerFor(ports, delivery, deadlineMs),
+});
+
+async function finishAndGoOn(batch: Batch, ports: TakingPorts, begun: Begun): Promise<void> {
+  decide(batch, begun.delivery, await finish(ports, batch.visibility, begun));
+  await runTaken(ports);
+}
+
+const hideUntilDeadline = ({ ports, visibility, deadlineMs }: Batch, messages: readonly TaskMessage[]) => {
+  const seconds = Math.max(0, Math.ceil((deadlineMs - ports.clock.now()) / 1000));
+  return visibility.hide(messages.map(({ delivery }) => ({ delivery, seconds })));
+};
+
+async function workAlone(batch: Batch, messages: readonly TaskMessage[]): Promise<void> {
+  const { ports, visibility, deadlineMs } = batch;
+  for (const message of messages) {
+    if (ports.isStopping?.() || batch.process?.isShared() || !fitsIn(message, ports.clock.now(), deadlineMs)) {
+      await sendBack(batch, message, true);
+      continue;
+    }
+    await visibility.hide([{ delivery: message.delivery, seconds: holdSeconds(message) }]);
+    const begun = await begin(ports, visibility, message, "alone");
+    decide(batch, message.delivery, await finish(ports, visibility, begun));
+  }
+}
+
+/**
+ * Sends a message that did not fit in this batch to its tier again. The new message has no receives: after too many of
+ * them, redrive would make a dead letter of a task that nothing is wrong with.
+ */
+async function sendBack(batch: Batch, message: TaskMessage, solo: boolean): Promise<void> {
+  const sent = batch.ports.queues.send(sentAgain(message, { solo }));
+  const verdict = sent.then(
+    (): Verdict => "done",
+    (error: unknown) => leaveInQueue(batch.ports.log, error),
+  );
+  decide(batch, message.delivery, await verdict);
+}
