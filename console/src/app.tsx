@@ -17,7 +17,7 @@ import { setting } from "./signals.ts";
 import { resume } from "./start.ts";
 import { UnknownTenant } from "./tenant.tsx";
 
-/** The search from everywhere. Its code is loaded behind the first page, as more keys follow the one that opens it. */
+/** The search from everywhere. The code of the palette is loaded behind the first page, since keys follow at once. */
 const Search = beside<PaletteProps>(async () => (await import("./palette.tsx")).Palette);
 
 /** Time after which a start that failed is tried again, in milliseconds. */
