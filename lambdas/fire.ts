@@ -16,6 +16,7 @@ import { DynamoSchedules } from "../src/aws/schedules.ts";
 import { DynamoFirings, DynamoTenants } from "../src/aws/tenants.ts";
 import { dispatchPorts, dispatchSettings, gateSettings } from "../src/aws/wiring.ts";
 import type { SubmitGate } from "../src/core/limits/gate.ts";
+import type { Deployments } from "../src/core/ports/deployments.ts";
 import { fireArrived } from "../src/core/schedules/fire.ts";
 import type { FireEventPorts } from "../src/core/schedules/fire-event.ts";
 import type { AppScheduleStates } from "../src/core/schedules/ports.ts";
@@ -47,6 +48,9 @@ const ports = {
     (await import("../src/aws/act-on-event.ts")).actOnEventWith({ ...dispatch, newId, types, refusedEvents }, ...given),
   scheduleGate: lazyPort<SubmitGate>(async () => (await import("../src/aws/gate.ts")).scheduleGateOf(config, dispatch)),
   ...lazyRescue(config, dispatch),
+  deployments: lazyPort<Pick<Deployments, "note">>(
+    async () => new (await import("../src/aws/deployments.ts")).DynamoDeployments(table),
+  ),
   noteTenantOfEvent: tenantNoter(tenants, base.log),
 };
 

@@ -2,7 +2,7 @@ import { Aws } from "aws-cdk-lib";
 import { CfnRule } from "aws-cdk-lib/aws-events";
 import { ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import type { AppSchedule } from "../src/core/schedules/app-schedule.ts";
-import { deployedPattern, deployedPayload } from "../src/core/schedules/rule-input.ts";
+import { deployedPaths, deployedPattern, deployedTemplate } from "../src/core/schedules/rule-input.ts";
 import type { AppTrigger } from "../src/core/schedules/trigger.ts";
 import { toEnv } from "../src/settings/config.ts";
 import { allowMeasure, allowObjects, allowSendTasks, allowTable } from "./access.ts";
@@ -24,6 +24,8 @@ export function allowFire(fire: PipelineFunction, data: DataStack): void {
 /** The app's schedules and triggers. */
 export interface Rules {
   readonly deployment: string;
+  /** Offload's version. */
+  readonly version: string;
   readonly schedules: readonly AppSchedule[];
   readonly triggers: readonly AppTrigger[];
 }
@@ -47,17 +49,21 @@ export function addRules(fire: PipelineFunction, { scheduling, events }: DataSta
   if (rules.triggers.length > 0) fire.addVariables(toEnv({ firingsDlqUrl: scheduling.dlq.queueUrl }));
   addTriggers(fire, rules.triggers, { deployment: rules.deployment, scheduling, bus: events });
   addPurgeRule(fire, scheduling);
-  addDeployedRule(fire, scheduling.firings.queueArn);
+  addDeployedRule(fire, rules.version, scheduling.firings.queueArn);
 }
 
-/** Tells fire of the end of each deployment, also of a deployment that was rolled back: fire looks at the lines. */
-function addDeployedRule(fire: PipelineFunction, firingsArn: string): void {
+/**
+ * Tells fire of the end of each deployment, also of a deployment that was rolled back: fire notes its time, and looks
+ * at the lines.
+ */
+function addDeployedRule(fire: PipelineFunction, version: string, firingsArn: string): void {
   const rule = new CfnRule(fire, "Deployed", {
-    description: "Looks at waiting tasks when a deployment has ended",
+    description: "Notes that a deployment has ended, and looks at waiting tasks",
     eventPattern: deployedPattern(Aws.STACK_ID),
     targets: [
       {
-        ...{ id: "fire", arn: fire.function.functionArn, input: JSON.stringify(deployedPayload) },
+        ...{ id: "fire", arn: fire.function.functionArn },
+        inputTransformer: { inputPathsMap: deployedPaths, inputTemplate: deployedTemplate(version) },
         deadLetterConfig: { arn: firingsArn },
       },
     ],

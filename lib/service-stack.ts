@@ -182,7 +182,7 @@ export class ServiceStack extends PipelineStack {
     const app = props.app();
     equipWorkers(this, workersProps, made);
     this.bundleTexts(app);
-    addRules(this.fire, data, { ...app, deployment });
+    addRules(this.fire, data, { ...app, deployment, version: props.version });
     this.direct = new DirectSubmit(this, { ...props, ...app, ...made, settings: this.submitSettings, after });
     this.api = api;
     allowTaskLogs(this.functions, containers);

@@ -2,6 +2,7 @@ import { DynamoAppScheduleStates } from "../../src/aws/app-schedule-states.ts";
 import { appSchedules } from "../../src/aws/app-schedules.ts";
 import { DynamoAuditLog } from "../../src/aws/audit-log.ts";
 import { DynamoDeliveries } from "../../src/aws/deliveries-store.ts";
+import { DynamoDeployments } from "../../src/aws/deployments.ts";
 import type { DynamoTable } from "../../src/aws/dynamo-table.ts";
 import { DynamoFlowSettings } from "../../src/aws/flow-settings.ts";
 import { DynamoKeyStore } from "../../src/aws/key-store.ts";
@@ -11,6 +12,7 @@ import { CloudWatchTaskLogs, cloudWatchLogsClient, logGroupsOf } from "../../src
 import { auditReads } from "../../src/http/audit.ts";
 import { deadLetterReads } from "../../src/http/dead-letters.ts";
 import { deliveryReads } from "../../src/http/deliveries.ts";
+import { deploymentReads } from "../../src/http/deployments.ts";
 import { keyReads } from "../../src/http/keys.ts";
 import { logReads } from "../../src/http/logs.ts";
 import { receiverReads } from "../../src/http/receiver-routes.ts";
@@ -24,6 +26,7 @@ export const rareRoutes = (ports: StatusPorts, table: DynamoTable) => ({
   ...auditReads({ ...ports, audit: new DynamoAuditLog(table) }),
   ...keyReads({ keys: new DynamoKeyStore(table) }),
   ...tenantReads({ ...ports, flowSettings: new DynamoFlowSettings(table) }),
+  ...deploymentReads({ deployments: new DynamoDeployments(table) }),
   ...logReads({
     ...ports,
     logs: new CloudWatchTaskLogs(cloudWatchLogsClient(), logGroupsOf(fromEnv(process.env, ["logGroups"]).logGroups)),

@@ -35,6 +35,7 @@ import { createHash } from "../util/node-crypto.ts";
  * | entry for each of a tenant's keys | `keys#<tenant>` | `<key id>` |
  * | largest number of shards that lists ever had | `list-shards` | `list-shards` |
  * | limits of the deployment, of a tenant | `limits`, `limits#<tenant>` | `limits` |
+ * | deployment that has ended | `deployments` | `<time>` |
  * | catalogue of task types, for programs that submit directly | `catalog` | `catalog` |
  * | schedule | `schedules#<tenant>` | `<schedule id>` |
  * | state of a schedule of the app, for a tenant or for all (`*`) | `app-schedule#<schedule id>` | `<tenant>` |

@@ -82,6 +82,10 @@ const groups: Record<string, { description: string; hidden?: true; load: () => P
     description: "tenants, their limits and keys, alarms, over the API (admins only)",
     load: () => import("./admin.ts"),
   },
+  deployments: {
+    description: "list the newest deployments and their times",
+    load: () => import("./deployments.ts"),
+  },
   audit: { description: "list what operators and admins changed", load: () => import("./audit.ts") },
   openapi: { description: "write the OpenAPI document of the API", load: () => import("./openapi.ts") },
   plan: { description: "simulate a load on AWS: waiting times, limits, costs", load: () => import("./plan.ts") },

@@ -1,5 +1,6 @@
 import type { AlarmView } from "../core/control/metric-history.ts";
 import type { Role } from "../core/model/identity.ts";
+import type { Deployment } from "../core/ports/deployments.ts";
 import type { Caller, KeyInfo, Metrics, TenantInfo, TenantLimits } from "../operations/views.ts";
 import type { CallOptions } from "./limits.ts";
 import { List } from "./list.ts";
@@ -21,8 +22,8 @@ export interface NewTenantLimits {
 }
 
 /**
- * Calls for admins: keys and limits of tenants, measurements, alarms. `identity` is for any role. The option `tenant`
- * names the tenant of keys.
+ * Calls for admins: keys and limits of tenants, measurements, alarms. `identity` is for any role, `deployments` for
+ * viewers and operators, too. The option `tenant` names the tenant of keys.
  */
 export class Admin {
   readonly #transport: Transport;
@@ -84,6 +85,11 @@ export class Admin {
   /** Reads what the deployment measured in the last hours, 1 to 24. Default: 3. */
   metrics({ hours, ...options }: CallOptions & { hours?: number | undefined } = {}): Promise<Metrics> {
     return this.#transport.get("/metrics", options, { hours });
+  }
+
+  /** Reads the newest deployments of the last 90 days, newest first, at most 50. */
+  async deployments(options?: CallOptions): Promise<Deployment[]> {
+    return (await this.#transport.get<{ deployments: Deployment[] }>("/deployments", options)).deployments;
   }
 
   /** Reads the deployment's alarms. The local server has none. */

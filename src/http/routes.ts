@@ -32,6 +32,7 @@ export const routeTable = {
     listAudit: "GET /audit",
     listKeys: "GET /keys",
     listTenants: "GET /tenants",
+    listDeployments: "GET /deployments",
     listReceivers: "GET /webhooks",
     readReceiver: "GET /webhooks/{webhook_id}",
     listReceiverDeliveries: "GET /webhooks/{webhook_id}/deliveries",
@@ -161,13 +162,14 @@ export function routesAt(path: string): Route[] {
 export function isNamedByOther(route: string): (path: string) => boolean {
   const steps = route.split("/");
   const others = routes
-    .filter(({ path }) => openness({ path }) < openness({ path: route }))
+    .filter((other) => openness(other) < openness({ path: route }))
     .map(({ path }) => path.split("/"))
-    .filter((other) => other.length === steps.length)
-    .filter((other) =>
-      other.every((step, index) => isOpenStep(steps[index]) || isOpenStep(step) || step === steps[index]),
+    .filter(
+      (other) =>
+        other.length === steps.length &&
+        other.every((step, index) => isOpenStep(steps[index]) || isOpenStep(step) || step === steps[index]),
     );
-  return (path) => others.length > 0 && others.some((other) => fits(other, path.split("/")));
+  return (path) => others.some((other) => fits(other, path.split("/")));
 }
 
 /** Returns the route of a request. Undefined: there is none. */

@@ -4,6 +4,7 @@ import type { Limits } from "../core/limits/limits.ts";
 import { roles } from "../core/model/identity.ts";
 import { tiers } from "../core/model/tier.ts";
 import { alarmStates } from "../core/model/words.ts";
+import { type Deployment, mostDeployments } from "../core/ports/deployments.ts";
 import { metricsSchema } from "../http/metrics.ts";
 import type { AnyRouteName } from "../http/routes.ts";
 import { tenantListSchema } from "../http/tenants.ts";
@@ -136,6 +137,24 @@ const alarms = withName(
   }),
 );
 
+const deployments = withName(
+  "DeploymentList",
+  z.object({
+    deployments: z
+      .array(
+        sameAs<Deployment>()(
+          z.object({
+            deployed_at: time.describe("Time at which the deployment ended."),
+            version: z.string().describe("Offload's version."),
+            rolled_back: z.boolean().describe("True: it failed, and what was there before is there again."),
+          }),
+        ),
+      )
+      .max(mostDeployments)
+      .describe("Newest first."),
+  }),
+);
+
 /** The routes of callers, keys, tenants and measurements. */
 export const adminOperations = {
   readIdentity: {
@@ -152,6 +171,14 @@ export const adminOperations = {
     role: "admin",
     query: metricsSchema,
     answers: { 200: uncached("The measurements.", metrics) },
+  },
+  listDeployments: {
+    tag: "service",
+    summary: "List the newest deployments",
+    description:
+      "The newest 50 of the last 90 days. They are the same for all tenants. A start or reload of the local server counts as one.",
+    role: "viewer",
+    answers: { 200: uncached("The deployments.", deployments) },
   },
   listAlarms: {
     tag: "service",

@@ -136,6 +136,28 @@ describe("queues", () => {
   });
 });
 
+describe("deployments", () => {
+  const of = (hour: number, rolled_back = false) => ({
+    ...{ deployed_at: `2027-01-01T${hour}:02:00.000Z`, version: "1.0.0", rolled_back },
+  });
+
+  test("the command lists them, newest first", async () => {
+    const deployments = [of(15, true), of(14)];
+    await using api = await StubApi.start(() => ({ json: { deployments } }));
+    const { code, out } = await offload(api.url, ["deployments", "--utc"]);
+    expect(code).toBe(0);
+    expect(out).toMatch(
+      /^DEPLOYED +OFFLOAD +END\n2027-01-01T15:02:00.000Z +1\.0\.0 +rolled back\n2027-01-01T14:02:00.000Z +1\.0\.0 +deployed\n/,
+    );
+    expect(JSON.parse((await offload(api.url, ["deployments", "--json"])).out)).toEqual({ deployments });
+  });
+
+  test("the command says when there is none", async () => {
+    await using api = await StubApi.start(() => ({ json: { deployments: [] } }));
+    expect(await offload(api.url, ["deployments"])).toMatchObject({ code: 0, out: "No deployments.\n" });
+  });
+});
+
 describe("a server that does not help", () => {
   test("a server that does not run is named", async () => {
     const server = createServer();

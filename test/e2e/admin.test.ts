@@ -131,6 +131,26 @@ describe.concurrent("an admin over HTTP", () => {
     expect(expectStatus(await admin.get("/alarms"), 200).json<{ alarms: unknown[] }>().alarms).toBeInstanceOf(Array);
   });
 
+  test("sees the deployments, as operators do, newest first", async () => {
+    interface Deployment {
+      deployed_at: string;
+      version: string;
+      rolled_back: boolean;
+    }
+    const read = async (client: Client) =>
+      expectStatus(await client.get("/deployments"), 200).json<{ deployments: Deployment[] }>().deployments;
+    // An emulated account tells nobody that a stack is complete.
+    if (!deployed)
+      await until("the start to be noted", async () => ((await read(admin)).length > 0 ? true : undefined));
+    const deployments = await read(admin);
+    expect(await read(operator)).toEqual(deployments);
+    const times = deployments.map(({ deployed_at }) => deployed_at);
+    expect(times).toEqual(times.toSorted().toReversed());
+    expect(deployments.filter(({ rolled_back }) => rolled_back)).toEqual([]);
+    expectProblem(await submitter.get("/deployments"), 403, "forbidden");
+    expectProblem(await anonymous.get("/deployments"), 401, "unauthenticated");
+  });
+
   test.each(["/keys", "/tenants", limitsPath, "/metrics", "/alarms"])("is the only one who reads %s", async (path) => {
     for (const client of [operator, submitter]) expectProblem(await client.get(path), 403, "forbidden");
     expectProblem(await anonymous.get(path), 401, "unauthenticated");

@@ -8,6 +8,8 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { busNameIn } from "../../lib/event-bus.ts";
 import { loadTasks } from "../../lib/load-tasks.ts";
 import { defineTrigger } from "../../src/core/schedules/define-trigger.ts";
+import { readPayload } from "../../src/core/schedules/fire.ts";
+import { packageVersion } from "../../src/installed/installation.ts";
 import {
   allOf,
   echo,
@@ -113,6 +115,36 @@ describe("events of a deployment", () => {
     ["the ARN of a partner's bus", "arn:aws:events:eu-central-1:123456789012:event-bus/aws.partner/x/company"],
   ])("the name of a bus is in the second place of %s that is written twice", (_, bus) => {
     expect([bus, bus].join(":event-bus/").split(":event-bus/")[1]).toBe(busNameIn(bus));
+  });
+});
+
+describe("the end of a deployment", () => {
+  const { service } = stage("dev");
+  const rule = resources(service, "AWS::Events::Rule")("Fire/Deployed");
+
+  test("is each end of the service stack that leaves it usable, also the first one and that of a roll-back", () => {
+    expect(rule.get("EventPattern")).toEqual({
+      source: ["aws.cloudformation"],
+      "detail-type": ["CloudFormation Stack Status Change"],
+      detail: {
+        "stack-id": [{ Ref: "AWS::StackId" }],
+        "status-details": { status: ["CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE"] },
+      },
+    });
+  });
+
+  test("fire can read what the rule makes of CloudFormation's event: its time, its status, and the version", () => {
+    const [target] = rule.list<{ InputTransformer: { InputPathsMap: Record<string, string>; InputTemplate: string } }>(
+      "Targets",
+    );
+    const { InputPathsMap = {}, InputTemplate = "" } = target?.InputTransformer ?? {};
+    expect(InputPathsMap).toEqual({ at: "$.time", status: "$.detail.status-details.status" });
+    const values: Record<string, string> = { at: "2027-01-01T14:02:00Z", status: "UPDATE_ROLLBACK_COMPLETE" };
+    const input = InputTemplate.replaceAll(/<(\w+)>/g, (_, name) => JSON.stringify(values[name]));
+    expect(readPayload(JSON.parse(input))).toEqual({
+      ...{ kind: "deployed", at: "2027-01-01T14:02:00.000Z", status: "UPDATE_ROLLBACK_COMPLETE" },
+      version: packageVersion(),
+    });
   });
 });
 

@@ -133,6 +133,7 @@ const { operation_id } = await operations.cancelTasks({ filter: { type: "mail.se
   readInput: "const input = await operations.input(task);",
   readIdentity: "const { role } = await admin.identity(); // admin is new Admin({ url, key })",
   readMetrics: "const { series } = await admin.metrics({ hours: 6 });",
+  listDeployments: "const [newest] = await admin.deployments();",
   listAlarms: "const alarms = await admin.alarms();",
   listKeys: "const keys = await admin.keys();",
   createKey: `const { key } = await admin.createKey({ role: "operator", label: "night shift" });`,

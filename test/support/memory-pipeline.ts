@@ -34,6 +34,7 @@ import { disk } from "../../src/machine/disk.ts";
 import { follow } from "../../src/machine/follow.ts";
 import { FakeClock } from "../../src/memory/clock.ts";
 import { MemoryDeliveries } from "../../src/memory/deliveries.ts";
+import { MemoryDeployments } from "../../src/memory/deployments.ts";
 import { MemoryOpenTasks } from "../../src/memory/open-tasks.ts";
 import { MemoryCounters } from "../../src/memory/others.ts";
 import { MemoryReceivers } from "../../src/memory/receivers.ts";
@@ -172,6 +173,7 @@ export function memoryPipeline(types: readonly TaskType[] = [echo], options: Pip
     createChild: spawnChild(own),
     rejoinChild: rejoinChild(own),
     handlerSchedules: handlerSchedules(own),
+    deployments: new MemoryDeployments(),
     lookAtLines: (deadlineMs: number) =>
       lookAtLines({ ...own, openTasks: new MemoryOpenTasks(own.records) }, deadlineMs),
     rescue: async (deadlineMs: number) => {

@@ -13,6 +13,7 @@ import type { OpenChannelPorts } from "../../src/core/notify/open-channel.ts";
 import { fixedWebhookKey, type SecretPorts } from "../../src/core/notify/secret.ts";
 import type { EntryPorts } from "../../src/core/pipeline/send/keep-entries.ts";
 import type { SubmitPorts } from "../../src/core/pipeline/submit/submit-ports.ts";
+import type { Deployments } from "../../src/core/ports/deployments.ts";
 import type { EndPorts } from "../../src/core/ports/extra.ts";
 import type { FlowSettings, Lines } from "../../src/core/ports/flow.ts";
 import type { Tracing } from "../../src/core/ports/tasks.ts";
@@ -30,6 +31,7 @@ import { type ConsolePorts, consoleApi } from "../../src/http/console.ts";
 import { Cursors } from "../../src/http/cursor.ts";
 import { deadLetterReads } from "../../src/http/dead-letters.ts";
 import { type DeliveryReadPorts, deliveryReads } from "../../src/http/deliveries.ts";
+import { deploymentReads } from "../../src/http/deployments.ts";
 import type { AuthorizerContext } from "../../src/http/event.ts";
 import { keyReads } from "../../src/http/keys.ts";
 import { type LogPorts, logReads } from "../../src/http/logs.ts";
@@ -45,6 +47,7 @@ import type { SubmitApiPorts } from "../../src/http/submit-ports.ts";
 import { type TenantReadPorts, tenantReads } from "../../src/http/tenants.ts";
 import { MemoryAuditLog } from "../../src/memory/audit.ts";
 import { MemoryDeliveries } from "../../src/memory/deliveries.ts";
+import { MemoryDeployments } from "../../src/memory/deployments.ts";
 import { MemoryFamilies } from "../../src/memory/families.ts";
 import { MemoryFlowSettings } from "../../src/memory/flow-settings.ts";
 import { MemoryKeys } from "../../src/memory/keys.ts";
@@ -169,6 +172,7 @@ type AppPorts = Omit<SubmitApiPorts, "batch"> &
   TenantLimitPorts & { history: MetricHistory } & AuditPorts & {
     lines: Lines;
     flowSettings: FlowSettings;
+    deployments: Deployments;
   } & EntryPorts &
   EndPorts;
 
@@ -192,6 +196,7 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
     checks: new MemoryRuleChecks(),
     channels: new MemoryChannels(),
     deliveries: new MemoryDeliveries(),
+    deployments: new MemoryDeployments(),
     receivers: new MemoryReceivers(),
     urlFault: (url) => callbackFault(url, []),
     audit: new MemoryAuditLog(),
@@ -236,6 +241,7 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
       ...auditReads(status),
       ...keyReads(status),
       ...tenantReads(status),
+      ...deploymentReads(status),
       ...logReads(status),
     }),
     control: apiOf(

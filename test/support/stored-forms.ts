@@ -6,6 +6,7 @@ import { DynamoCatalog } from "../../src/aws/catalog-store.ts";
 import { DynamoChannels } from "../../src/aws/channels.ts";
 import { DynamoConnections } from "../../src/aws/connections.ts";
 import { DynamoDeliveries } from "../../src/aws/deliveries-store.ts";
+import { DynamoDeployments } from "../../src/aws/deployments.ts";
 import type { DynamoTable, Item } from "../../src/aws/dynamo-table.ts";
 import { DynamoFamilies } from "../../src/aws/families.ts";
 import { DynamoFlowSettings } from "../../src/aws/flow-settings.ts";
@@ -507,6 +508,12 @@ const others: StoredForm[] = [
     read: async ({ table }) => (await new DynamoAuditLog(table).list({ tenantId: "acme", limit: 10 })).items,
     later: "left out",
     changes: { "a packed request": { change: { request: new Uint8Array([1]) }, outcome: "left out" } },
+  },
+  {
+    name: "deployment that has ended",
+    write: ({ table }) => new DynamoDeployments(table).note({ deployed_at: at, version: "0.1.0", rolled_back: true }),
+    read: ({ table }) => new DynamoDeployments(table).newest(),
+    later: "left out",
   },
   {
     name: "catalogue",

@@ -14,6 +14,7 @@ import type { TaskFiring } from "../ports/tasks.ts";
 import { cleanUp } from "./align.ts";
 import { busEventSchema } from "./bus-event.ts";
 import type { DailyPorts } from "./daily.ts";
+import type { DeployedPorts } from "./deployed.ts";
 import type { FireAppPorts } from "./fire-app-schedule.ts";
 import type { FireEventPorts } from "./fire-event.ts";
 import { type FireSchedulePorts, fireSchedule } from "./fire-schedule.ts";
@@ -33,7 +34,13 @@ const payloadSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("rule_check"), tenant_id: z.string(), schedule_id: z.string() }),
   z.object({ kind: z.literal("app_schedule"), name: z.string(), scheduled_for: scheduledFor }),
   z.object({ kind: z.literal("purge_blobs") }),
-  z.object({ kind: z.literal("deployed") }),
+  z.object({
+    kind: z.literal("deployed"),
+    // Without a time that can be read it still looks at the lines.
+    at: scheduledFor.optional().catch(undefined),
+    version: z.string().optional(),
+    status: z.string().optional(),
+  }),
   z.object({
     kind: z.literal("webhook"),
     notice: z.object({
@@ -122,7 +129,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-export type FirePorts = EndPorts & FireSchedulePorts & FireAppPorts & FireEventPorts & DailyPorts;
+export type FirePorts = EndPorts & FireSchedulePorts & FireAppPorts & FireEventPorts & DailyPorts & DeployedPorts;
 
 /**
  * Handles a firing as it arrived. A firing that cannot be read is reported, and not delivered again; if its schedule's
@@ -183,7 +190,7 @@ export async function fire(ports: FirePorts, firing: Firing, deadlineMs: number)
     return "checked";
   }
   if (firing.kind === "purge_blobs") return (await import("./daily.ts")).daily(ports, deadlineMs);
-  if (firing.kind === "deployed") return ports.lookAtLines(deadlineMs);
+  if (firing.kind === "deployed") return (await import("./deployed.ts")).deployed(ports, firing, deadlineMs);
   if (firing.kind === "webhook") {
     await ports.notices.send([firing.notice]);
     return "sent";

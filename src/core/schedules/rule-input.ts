@@ -18,9 +18,15 @@ export interface PurgePayload {
   kind: "purge_blobs";
 }
 
-/** Payload for fire at the end of a deployment: it looks at the lines. */
+/** Payload for fire at the end of a deployment: it notes its time, and looks at the lines. */
 export interface DeployedPayload {
   kind: "deployed";
+  /** ISO 8601 UTC. */
+  at: string;
+  /** Offload's version. */
+  version: string;
+  /** The stack's status in CloudFormation. */
+  status: string;
 }
 
 /** Message that makes fire check a schedule's rule against its record. */
@@ -36,7 +42,20 @@ export const ruleInput = (payload: SchedulePayload | AppPayload | PurgePayload):
   JSON.stringify({ ...payload, scheduled_for: scheduledTime });
 
 /** The payload with which fire hears that a deployment has ended. */
-export const deployedPayload: DeployedPayload = { kind: "deployed" };
+export const deployedPayload = (version: string, at: string, status: DeploymentEnd): DeployedPayload => ({
+  ...{ kind: "deployed", at, version, status },
+});
+
+/** Ends of a deployment in CloudFormation. */
+const deploymentEnds = ["CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE"] as const;
+type DeploymentEnd = (typeof deploymentEnds)[number];
+
+/** The members of CloudFormation's event that `deployedTemplate` names. */
+export const deployedPaths = { at: "$.time", status: "$.detail.status-details.status" };
+
+/** The payload as a rule makes it of CloudFormation's event. EventBridge puts quotes around the values. */
+export const deployedTemplate = (version: string): string =>
+  `{"kind":"deployed","at":<at>,"version":${JSON.stringify(version)},"status":<status>}`;
 
 /** The end of a deployment of a stack, or of its roll-back, as CloudFormation tells EventBridge. */
 export const deployedPattern = (stackId: string) => ({
@@ -44,7 +63,7 @@ export const deployedPattern = (stackId: string) => ({
   "detail-type": ["CloudFormation Stack Status Change"],
   detail: {
     "stack-id": [stackId],
-    "status-details": { status: ["UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE"] },
+    "status-details": { status: deploymentEnds },
   },
 });
 

@@ -8,15 +8,17 @@ import { localConfig } from "../../aws/local-services.ts";
 import { schedulerSettings } from "../../aws/one-offs.ts";
 import { SchedulerRules } from "../../aws/rules.ts";
 import { DynamoTenants } from "../../aws/tenants.ts";
-import type { TaskRecord } from "../../core/model/record.ts";
+import { iso, type TaskRecord } from "../../core/model/record.ts";
 import type { AppSchedule } from "../../core/schedules/app-schedule.ts";
 import { deployedPayload, purgeRule, type RuleCheck } from "../../core/schedules/rule-input.ts";
 import { parseLocalKeys } from "../../http/authorizer.ts";
+import { packageVersion } from "../../installed/installation.ts";
 import { fromEnv, localTable } from "../../settings/config.ts";
 import { firingsQueue, scheduleGroup } from "../deployment/resources.ts";
 import { createTable } from "../dynamodb/create-table.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { QueueStore } from "../sqs/queue-store.ts";
+import { systemClock } from "../time/clock.ts";
 import { syncAppSchedules } from "./app-schedules.ts";
 import { endLeases, readOpenTasks } from "./open-tasks.ts";
 
@@ -56,16 +58,19 @@ export async function prepareScheduler(schedules: readonly AppSchedule[]): Promi
   client.destroy();
 }
 
+/** Tells fire that a deployment has ended, as CloudFormation does: the server before may have been another release. */
+export function tellDeployed(store: QueueStore): void {
+  const payload = deployedPayload(packageVersion(), iso(systemClock.now()), "UPDATE_COMPLETE");
+  store.send(firingsQueue, { body: JSON.stringify(payload) });
+}
+
 /**
  * Says which files lost their data while the table kept its own, and requests the rules of tenants' schedules again.
- * The function fire looks at the lines.
  */
 export async function mendNewFiles(
   { store, scheduler }: { store: QueueStore; scheduler: Pick<Scheduler, "isNew" | "path"> },
   print: Print,
 ): Promise<void> {
-  // As at the end of a deployment: the server before may have been another release.
-  store.send(firingsQueue, { body: JSON.stringify(deployedPayload) });
   if (store.rows.isNew) {
     const lost = "Messages of dead-letter queues are lost; the dead letters themselves are in the table";
     print(`${store.rows.path} was missing or empty, but the table was not. ${lost}.`);

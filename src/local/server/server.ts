@@ -41,7 +41,7 @@ import { writeConsole } from "./console.ts";
 import { openDirectSubmit, publishCatalog } from "./direct-submit.ts";
 import { localRoutes } from "./local-routes.ts";
 import { resendOpenTasks } from "./open-tasks.ts";
-import { mendNewFiles, prepareScheduler, prepareTable } from "./prepare.ts";
+import { mendNewFiles, prepareScheduler, prepareTable, tellDeployed } from "./prepare.ts";
 import { withReloadHint } from "./reload-hint.ts";
 import { startClock } from "./start-clock.ts";
 
@@ -117,8 +117,9 @@ export async function startServer(
     cleanups.push(startClock(clock, { scheduler, consumers, submits, functions, purging, s3, sqs, filesDir }));
     cleanups.push(() => gateway.close());
     if (settings.reload) {
+      const deployed = () => tellDeployed(sqs.store);
       const parts = { functions, consumers, events: eventBus.log, filesDir, settings, project: app, loadedAtMs, print };
-      cleanups.push(await reload(parts));
+      cleanups.push(await reload({ ...parts, deployed }));
     } else {
       for (const { message } of app.problems) print(`Not loaded, the other types run: ${message}`);
     }
@@ -145,6 +146,7 @@ async function prepareState(
   const openTasks = await prepareTable(settings.keys, print);
   await openDirectSubmit(filesDir);
   await prepareScheduler(app.schedules);
+  tellDeployed(sqs.store);
   if (!table.isNew) await mendNewFiles(waits, print);
   await resendOpenTasks(openTasks, waits, print);
 }
@@ -263,6 +265,7 @@ async function reload({
   settings,
   project,
   loadedAtMs,
+  deployed,
   print,
 }: {
   functions: Functions;
@@ -272,6 +275,7 @@ async function reload({
   settings: LocalSettings;
   project: Project;
   loadedAtMs: number;
+  deployed: () => void;
   print: (line: string) => void;
 }): Promise<() => Promise<void>> {
   const { probes } = settings;
@@ -295,6 +299,7 @@ async function reload({
       // First the workers: the API accepts a new type once they can run it.
       await consumers.renewWorkers(app, spare?.take(app.code.file));
       spare?.prepare();
+      deployed();
       if (inUse !== undefined && isDeepStrictEqual(readByFunctions(app), readByFunctions(inUse))) return;
       inUse = undefined;
       writeAppFiles(filesDir, app);

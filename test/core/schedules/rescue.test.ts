@@ -3,7 +3,7 @@ import { retry } from "../../../src/core/control/control.ts";
 import { pause, resume } from "../../../src/core/extras/limits/manage-flow.ts";
 import { PortUnavailable } from "../../../src/core/model/errors.ts";
 import { iso } from "../../../src/core/model/record.ts";
-import { fire } from "../../../src/core/schedules/fire.ts";
+import { fire, fireArrived } from "../../../src/core/schedules/fire.ts";
 import { rescue } from "../../../src/core/schedules/rescue.ts";
 import { lastRescue } from "../../../src/core/schedules/rescue-state.ts";
 import { MemoryOpenTasks } from "../../../src/memory/open-tasks.ts";
@@ -261,6 +261,19 @@ describe("the end of a deployment", () => {
     lose(pipeline);
     await deployed(pipeline);
     expect(queues.waiting("normal").filter(({ body }) => body.includes("pause/type/test.task"))).toHaveLength(1);
+  });
+
+  test("notes its time, once however often it is told, and not without a time", async () => {
+    const { ports, clock } = memoryPipeline([echo]);
+    const told = (more: object) =>
+      fireArrived(ports as never, { payload: { kind: "deployed", ...more } }, clock.now() + 60_000);
+    const first = { at: "2027-01-01T14:02:00Z", version: "1.0.0", status: "UPDATE_COMPLETE" };
+    for (const more of [first, first, {}, { at: "yesterday" }]) await told(more);
+    await told({ at: "2027-01-01T15:00:00Z", version: "1.1.0", status: "UPDATE_ROLLBACK_COMPLETE" });
+    expect(await ports.deployments.newest()).toEqual([
+      { deployed_at: "2027-01-01T15:00:00.000Z", version: "1.1.0", rolled_back: true },
+      { deployed_at: "2027-01-01T14:02:00.000Z", version: "1.0.0", rolled_back: false },
+    ]);
   });
 
   test("leaves a line that cannot be read now to the daily pass", async () => {

@@ -1,0 +1,17 @@
+import { type Deployment, type Deployments, mostDeployments } from "../core/ports/deployments.ts";
+
+/** The ends of deployments in memory. Nothing deletes them. */
+export class MemoryDeployments implements Deployments {
+  readonly #byTime = new Map<string, Deployment>();
+
+  async note(deployment: Deployment): Promise<void> {
+    this.#byTime.set(deployment.deployed_at, { ...deployment });
+  }
+
+  async newest(): Promise<Deployment[]> {
+    return [...this.#byTime.values()]
+      .sort((a, b) => (a.deployed_at < b.deployed_at ? 1 : -1))
+      .slice(0, mostDeployments)
+      .map((deployment) => ({ ...deployment }));
+  }
+}

@@ -1,0 +1,33 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Deployments, mostDeployments } from "../../src/core/ports/deployments.ts";
+
+export interface DeploymentsUnderTest {
+  deployments: Deployments;
+  close(): Promise<void>;
+}
+
+const at = (minute: number): string => new Date(Date.UTC(2027, 0, 1, 0, minute)).toISOString();
+
+/** The promises of the deployments, for every implementation. */
+export function describeDeployments(name: string, make: () => Promise<DeploymentsUnderTest>): void {
+  describe(name, () => {
+    let under: DeploymentsUnderTest;
+    beforeAll(async () => {
+      under = await make();
+    });
+    afterAll(() => under.close());
+
+    test("the newest are listed, newest first, each once, and no more than the most", async () => {
+      const { deployments } = under;
+      expect(await deployments.newest()).toEqual([]);
+      const first = { deployed_at: at(5), version: "1.0.0", rolled_back: false };
+      const second = { deployed_at: at(7), version: "1.1.0", rolled_back: true };
+      await deployments.note(second);
+      for (let time = 0; time < 2; time++) await deployments.note(first);
+      expect(await deployments.newest()).toEqual([second, first]);
+      const more = Array.from({ length: mostDeployments }, (_, index) => ({ ...first, deployed_at: at(100 + index) }));
+      for (const deployment of more) await deployments.note(deployment);
+      expect(await deployments.newest()).toEqual(more.toReversed());
+    });
+  });
+}
