@@ -64,23 +64,29 @@ function write({ dimensions, values }: MetricLine): void {
   process.stdout.write(`${JSON.stringify(line)}\n`);
 }
 
-/** Hands the measurements of each invocation to the local server, if there is one. Without an answer they are lost. */
-function localMetrics(env: NodeJS.ProcessEnv): StoredMetrics {
+/** A measurement for the local server. */
+type LocalValue = { name: MetricName; tier: Tier; values: number[] };
+
+/** Without an answer they are lost. */
+let handOver = (measured: readonly LocalValue[], env: NodeJS.ProcessEnv): void => {
   const { endpoint } = localConfig("cloudwatch", env) as { endpoint?: string };
-  const values = new Map<string, { name: MetricName; tier: Tier; values: number[] }>();
+  if (endpoint === undefined) return;
+  fetch(`${endpoint}/_local/metrics`, { method: "POST", body: JSON.stringify(measured) }).catch(() => {});
+};
+
+/** Sets another way of measurements to the local server than a request. Only its own processes do so. */
+export function handOverBy(way: typeof handOver): void {
+  handOver = way;
+}
+
+/** Hands the measurements of each invocation to the local server, if there is one. */
+function localMetrics(env: NodeJS.ProcessEnv): StoredMetrics {
+  let measured: LocalValue[] = [];
   return {
-    add: (name, value, { tier }) => {
-      const key = `${name} ${tier}`;
-      const known = values.get(key) ?? { name, tier, values: [] };
-      known.values.push(value);
-      values.set(key, known);
-    },
+    add: (name, value, { tier }) => measured.push({ name, tier, values: [value] }),
     flush: () => {
-      const body = JSON.stringify([...values.values()]);
-      if (endpoint !== undefined && values.size > 0) {
-        fetch(`${endpoint}/_local/metrics`, { method: "POST", body }).catch(() => {});
-      }
-      values.clear();
+      if (measured.length > 0) handOver(measured, env);
+      measured = [];
     },
   };
 }

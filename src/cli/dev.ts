@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from "commander";
-import { useLeanClients } from "../installed/registration.ts";
+import { useLocalClients } from "../installed/registration.ts";
 import { defaultOf, type Given, localSettings, type Variable } from "../local/deployment/settings.ts";
 import type { Register } from "./register.ts";
 
@@ -46,7 +46,7 @@ export const registerStart: Register = (command) => {
 
 /** The server, with the clients that functions have: they take a quarter of the SDK's time for a call. */
 function server(): Promise<typeof import("./start.ts")> {
-  useLeanClients();
+  useLocalClients();
   return import("./start.ts");
 }
 

@@ -1,6 +1,6 @@
 import { registerHooks } from "node:module";
 import { pathToFileURL } from "node:url";
-import { leanClients } from "./installation.ts";
+import { codeFile, leanClients } from "./installation.ts";
 
 /**
  * Lets modules of this process import files by names.
@@ -15,8 +15,15 @@ export function registerEntries(entries: Readonly<Record<string, string>>): void
   });
 }
 
-/** Lets this package's modules that this process loads from now on import the small AWS clients, as in functions. */
-export function useLeanClients(): void {
+/** Clients that call the local server's emulators directly. */
+const direct = ["client-dynamodb", "client-sqs"].map((name) => [`#aws-sdk/${name}`, `src/local/direct/${name}`]);
+
+/**
+ * Lets this package's modules that this process loads from now on import the small AWS clients, as in functions. The
+ * clients of tables and queues call the local server's emulators directly, where the server has opened doors to them.
+ */
+export function useLocalClients(): void {
+  registerEntries(Object.fromEntries(direct.map(([name = "", path = ""]) => [name, codeFile(path)])));
   registerHooks({
     resolve: (specifier, context, next) =>
       specifier.startsWith("#aws-sdk/")

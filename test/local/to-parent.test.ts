@@ -10,7 +10,7 @@ import { afterAll, expect, test } from "vitest";
 const folder = mkdtempSync(join(tmpdir(), "offload-to-parent-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const module = JSON.stringify(pathToFileURL(resolve("src/local/workers/to-parent.ts")).href);
+const module = JSON.stringify(pathToFileURL(resolve("src/local/direct/to-parent.ts")).href);
 
 /** Replies to a parent that has just died, and reports each exception to it, as a worker does. */
 const child = `

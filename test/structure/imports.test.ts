@@ -380,6 +380,8 @@ const floors: readonly { folder: string; rooms: readonly string[] }[] = [
     rooms: [
       // Of this machine.
       ...["net", "disk", "time"],
+      // The ways to it without HTTP.
+      "direct",
       // What it plays: the services of AWS.
       ...["dynamodb", "sqs", "s3", "lambda", "gateway", "scheduler", "events", "cloudwatch"],
       // What it runs.

@@ -1,12 +1,13 @@
 import { createServer } from "node:http";
 import { metricNamespace } from "../../core/model/metrics.ts";
 import type { Clock } from "../../core/ports/tasks.ts";
+import type { Measured } from "../direct/doors.ts";
 import { onlyOnce, open } from "../net/endpoint.ts";
 import { readBody } from "../net/request.ts";
 import type { QueueStore } from "../sqs/queue-store.ts";
 import { systemClock } from "../time/clock.ts";
 import { LogFile } from "./log-file.ts";
-import { type Measured, MetricStore } from "./metric-store.ts";
+import { MetricStore } from "./metric-store.ts";
 
 interface MetricQuery {
   Id: string;
@@ -24,6 +25,13 @@ interface MetricRequest {
   EndTime?: number;
 }
 
+export interface CloudWatch {
+  url: string;
+  /** Keeps Offload's own measurements, without HTTP. */
+  measured(measured: readonly Measured[]): void;
+  close(): Promise<void>;
+}
+
 /**
  * Starts an emulator of the part of CloudWatch that functions use: the age of the oldest message of a queue, Offload's
  * own metrics by tier, which the functions send to `/_local/metrics`, and the lines of tasks, which they append to a
@@ -32,7 +40,7 @@ interface MetricRequest {
 export async function startCloudWatch(
   store: QueueStore,
   { clock = systemClock, logFile }: { clock?: Clock; logFile?: string | undefined } = {},
-): Promise<{ url: string; close(): Promise<void> }> {
+): Promise<CloudWatch> {
   const metrics = new MetricStore(clock);
   const logs = logFile === undefined ? undefined : new LogFile(logFile);
   const answerOf = (target: string, text: string): object | Promise<object> | undefined => {
@@ -63,6 +71,7 @@ export async function startCloudWatch(
   const endpoint = await open(server, 0);
   return {
     url: endpoint.url,
+    measured: (measured) => metrics.add(measured),
     close: onlyOnce(() => {
       logs?.close();
       return endpoint.close();

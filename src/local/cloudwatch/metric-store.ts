@@ -1,11 +1,5 @@
 import type { Clock } from "../../core/ports/tasks.ts";
-
-/** Measurements of one invocation: a metric, its tier, and its values. */
-export interface Measured {
-  name: string;
-  tier: string;
-  values: readonly number[];
-}
+import type { Measured } from "../direct/doors.ts";
 
 /** Measurements are kept for this time, in minutes. */
 const keptMinutes = 24 * 60;

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { Door, Reply } from "../direct/doors.ts";
 import { Database } from "../disk/database.ts";
 import type { DiskFaults } from "../disk/disk-faults.ts";
 import { onlyOnce, open } from "../net/endpoint.ts";
@@ -22,6 +23,8 @@ export interface Table {
   url: string;
   /** True when there was no table at the start. */
   isNew: boolean;
+  /** The same operations without HTTP. */
+  call: Door;
   /** Frees the room of deleted items on the disk, which LevelDB does much later. */
   giveRoomBack(): Promise<void>;
   close(): Promise<void>;
@@ -46,10 +49,12 @@ export async function startTable({ port, stateDir, faults, kept }: TableOptions)
     const names = new TableNames(lock);
     const present = await opened.tableNames();
     names.check(present, opened.path);
-    const server = createServer((request, response) => answer(request, response, opened, { names, kept }));
+    const run = (calling: () => Call) => replyOf(opened, { names, kept }, calling);
+    const server = createServer((request, response) => answer(request, response, run));
     const endpoint = await open(server, port);
     return {
       url: endpoint.url,
+      call: (operation, body) => run(() => ({ operation, input: JSON.parse(body) })),
       isNew: present.length === 0,
       giveRoomBack: () => opened.compact(),
       close: onlyOnce(async () => {
@@ -94,33 +99,45 @@ class TableNames {
   }
 }
 
+interface Call {
+  operation: string;
+  input: { TableName?: string };
+}
+
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  store: TableStore,
-  { names, kept }: { names: TableNames; kept: string | undefined },
+  run: (calling: () => Call) => Promise<Reply>,
 ): Promise<void> {
   const body = await readBody(request);
   if (body === undefined) return;
   response.setHeader("content-type", "application/x-amz-json-1.0");
   response.setHeader("x-amzn-requestid", randomUUID());
+  const reply = await run(() => callOf(request, body));
+  response.statusCode = reply.status;
+  response.end(JSON.stringify(reply.body));
+}
+
+/** @param calling Gives the call; throws a refusal when it is none. */
+async function replyOf(
+  store: TableStore,
+  { names, kept }: { names: TableNames; kept: string | undefined },
+  calling: () => Call,
+): Promise<Reply> {
   try {
-    const { operation, input } = callOf(request, body);
+    const { operation, input } = calling();
     if (operation === "DeleteTable" && kept !== undefined && input.TableName === kept) throw protectedTable();
     const result = await store.run(operation, input);
     names.follow(operation, input);
-    response.end(JSON.stringify(result));
+    return { status: 200, body: { ...result } };
   } catch (error) {
-    response.statusCode = isRefusal(error) ? error.statusCode : 500;
-    response.end(JSON.stringify(isRefusal(error) ? error.body : internalError(error)));
+    if (isRefusal(error)) return { status: error.statusCode, body: { ...error.body } };
+    return { status: 500, body: internalError(error) };
   }
 }
 
 /** @throws Refusal when the request is not a call of a known operation */
-function callOf(
-  { method, headers }: IncomingMessage,
-  body: Buffer,
-): { operation: string; input: { TableName?: string } } {
+function callOf({ method, headers }: IncomingMessage, body: Buffer): Call {
   const [api, operation = ""] = String(headers["x-amz-target"]).split(".");
   if (method !== "POST" || api !== "DynamoDB_20120810" || !isOperation(operation)) {
     throw refusal("com.amazon.coral.service#UnknownOperationException", "The request names no operation of DynamoDB.");

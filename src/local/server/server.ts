@@ -9,11 +9,12 @@ import { packageVersion } from "../../installed/installation.ts";
 import { openApiDocument } from "../../openapi/document.ts";
 import { tasksFolder } from "../../project/task-folder.ts";
 import { localBucket, localTable, objectDays, toEnv } from "../../settings/config.ts";
-import { startCloudWatch } from "../cloudwatch/cloudwatch.ts";
+import { type CloudWatch, startCloudWatch } from "../cloudwatch/cloudwatch.ts";
 import { functionEnvironment, logFileIn } from "../deployment/environment.ts";
 import { loadProject, type Project } from "../deployment/project.ts";
 import { firingsQueue, queueSpecs } from "../deployment/resources.ts";
 import type { LocalSettings } from "../deployment/settings.ts";
+import { openDoors } from "../direct/doors.ts";
 import { DiskFault, DiskFaults } from "../disk/disk-faults.ts";
 import { noteRelease } from "../disk/folder-release.ts";
 import { keepPrivate } from "../disk/private-state.ts";
@@ -102,7 +103,7 @@ export async function startServer(
       startWebSockets({ handler: (...event) => functions.socket(...event), onEvent: log }),
     );
     const parts = { table, sqs, scheduler, cloudWatch, eventBus, s3, webSockets, filesDir };
-    Object.assign(process.env, functionEnvironment(settings, parts));
+    cleanups.push(useParts(settings, parts));
     const spansFile = settings.tracing ? await startTracing(settings, filesDir) : undefined;
     await prepareState({ settings, app, filesDir, table, sqs, scheduler }, print);
     const purging = startPurge({ url: table.url, table: localTable, giveRoomBack: table.giveRoomBack });
@@ -130,6 +131,15 @@ export async function startServer(
     throw error;
   }
 }
+
+/** Tells the functions and workers where the parts are. Returns a function that ends their calls without HTTP. */
+function useParts(settings: LocalSettings, parts: Parameters<typeof functionEnvironment>[1] & DirectParts): () => void {
+  Object.assign(process.env, functionEnvironment(settings, parts));
+  const { table, sqs, cloudWatch } = parts;
+  return openDoors({ dynamodb: table.call, sqs: sqs.call, measured: cloudWatch.measured });
+}
+
+type DirectParts = { table: Table; sqs: Sqs; cloudWatch: CloudWatch };
 
 type StateParts = { settings: LocalSettings; app: Project; filesDir: string } & {
   table: Table;

@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createRequestHandler } from "local-aws-sqs";
 import type { Clock } from "../../core/ports/tasks.ts";
+import type { Door } from "../direct/doors.ts";
 import type { DiskFaults } from "../disk/disk-faults.ts";
 import { onlyOnce, open } from "../net/endpoint.ts";
 import { readBody, replay } from "../net/request.ts";
@@ -34,6 +35,8 @@ export interface Sqs {
   url: string;
   /** The same queues without HTTP. */
   store: QueueStore;
+  /** The operations of the API without HTTP, but for long polls. */
+  call: Door;
   /** Answers open long polls with no messages, and stops. */
   close(): Promise<void>;
 }
@@ -92,6 +95,7 @@ async function serve({ port, queues, clock }: SqsOptions & { clock: Clock }, sto
     const call = { signal: endOf(response, closing.signal), xml: request.headers["x-amz-target"] === undefined };
     calls.run(call, () => answer(request, response, requestHandler, own));
   });
+  const call = doorTo((...message) => answerTo(...message, requestHandler, own));
   const endpoint = await open(server, port);
   service.PORT = endpoint.port;
   const close = onlyOnce(async () => {
@@ -99,7 +103,7 @@ async function serve({ port, queues, clock }: SqsOptions & { clock: Clock }, sto
     await endpoint.close();
     store.close();
   });
-  return { url: endpoint.url, store, close };
+  return { url: endpoint.url, store, call, close };
 }
 
 type Handler = ReturnType<typeof createRequestHandler>["requestHandler"];
@@ -111,7 +115,16 @@ async function answer(
   own: ReadonlySet<string>,
 ): Promise<void> {
   const body = await readBody(request);
-  if (body === undefined) return;
+  if (body !== undefined) await answerTo(request, body, response, handle, own);
+}
+
+async function answerTo(
+  request: IncomingMessage,
+  body: Buffer,
+  response: ServerResponse,
+  handle: Handler,
+  own: ReadonlySet<string>,
+): Promise<void> {
   try {
     if (refusesDeletion(request, body, response, own)) return;
     const tooLong = request.headers["x-amz-target"] === "AmazonSQS.SendMessageBatch" ? batchFaultOf(body) : undefined;
@@ -125,6 +138,30 @@ async function answer(
     // The library throws for a request of neither protocol.
     response.writeHead(400).end();
   }
+}
+
+/**
+ * A way to the library without HTTP: it gets what it uses of a request and a response, so that it checks all that it
+ * checks of a request.
+ */
+function doorTo(handle: (request: IncomingMessage, body: Buffer, response: ServerResponse) => Promise<void>): Door {
+  return (operation, text) =>
+    new Promise((resolve) => {
+      const response = {
+        statusCode: 200,
+        setHeader() {},
+        writeHead(status: number) {
+          response.statusCode = status;
+          return response;
+        },
+        end(answer = "") {
+          resolve({ status: response.statusCode, body: answer === "" ? {} : JSON.parse(answer) });
+        },
+      };
+      const headers = { "content-type": "application/x-amz-json-1.0", "x-amz-target": `AmazonSQS.${operation}` };
+      const request = { headers, method: "POST", url: "/" } as unknown as IncomingMessage;
+      void handle(request, Buffer.from(text), response as unknown as ServerResponse);
+    });
 }
 
 function batchFaultOf(body: Buffer): string | undefined {

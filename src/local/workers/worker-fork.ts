@@ -4,6 +4,7 @@ import { type LocalServices, localCredentials, localServicesVariable } from "../
 import { lambdaEnvironment } from "../../describe/lambda-environment.ts";
 import { keptVariables } from "../../describe/worker-environment.ts";
 import { codeFile, leanClients } from "../../installed/installation.ts";
+import { answerCalls, doors, doorsVariable } from "../direct/doors.ts";
 import { follow } from "../time/followers.ts";
 import { movedMs, movedVariable } from "../time/moved-time.ts";
 import { compiledEnv } from "./compiled-code.ts";
@@ -27,8 +28,9 @@ export interface WorkerFork {
 /** Starts a worker process (`worker-process.ts`). */
 export function forkWorker({ env, workerFolder, inspectPort }: WorkerFork): ChildProcess {
   const compiled = workerFolder === undefined && inspectPort === undefined ? compiledEnv() : {};
+  const direct = workerFolder === undefined && doors() !== undefined ? { [doorsVariable]: "1" } : {};
   const child = fork(codeFile("src/local/workers/worker-process"), {
-    env: { ...variablesIn(workerFolder), ...env, [movedVariable]: String(movedMs()), ...compiled },
+    env: { ...variablesIn(workerFolder), ...env, [movedVariable]: String(movedMs()), ...compiled, ...direct },
     ...(workerFolder !== undefined && { cwd: workerFolder }),
     execArgv: [
       `--max-old-space-size=${heapMb}`,
@@ -40,6 +42,7 @@ export function forkWorker({ env, workerFolder, inspectPort }: WorkerFork): Chil
     stdio: ["ignore", workerFolder === undefined ? "inherit" : process.stderr.fd, "pipe", "ipc"],
     serialization: "json",
   });
+  answerCalls(child);
   return follow(child);
 }
 

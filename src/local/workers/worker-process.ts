@@ -9,7 +9,11 @@ import { doesEndItself } from "../../aws/own-process.ts";
 import { internalOptions } from "../../core/task/internal-types.ts";
 import type { ProcessOptions } from "../../describe/describe.ts";
 import { watched } from "../../describe/worker-environment.ts";
+import { useLocalClients } from "../../installed/registration.ts";
 import { sourceStackOf } from "../../project/source-places.ts";
+import { doorsVariable, hasReplies, openDoors, type Replies } from "../direct/doors.ts";
+import { doorsOfParent } from "../direct/parent-doors.ts";
+import { toParent } from "../direct/to-parent.ts";
 import { useRole } from "../s3/roles.ts";
 import { followed, useTimeOfParent } from "../time/follow-parent.ts";
 import { isMoved, type Moved } from "../time/followers.ts";
@@ -17,7 +21,6 @@ import { moveDate, movedMs, moveTo } from "../time/moved-time.ts";
 import { keepCompiled } from "./compiled-code.ts";
 import { debugClock } from "./debug-clock.ts";
 import { localCode, spareVariable, workerFolderVariable } from "./local-code.ts";
-import { toParent } from "./to-parent.ts";
 import { watchdogOfMachine } from "./watchdog-of-machine.ts";
 
 /** A request of the pool to a worker process. */
@@ -78,6 +81,9 @@ useTimeOfParent(process.env);
 // A worker as it would be deployed has a clock of its own, which asks `Date`.
 if (workerFolder !== undefined) moveDate();
 
+const { [doorsVariable]: hasDoors } = process.env;
+if (hasDoors !== undefined) useLocalClients();
+
 /** Offload's own code in a process. What it compiles is written at once: the process often ends by a signal. */
 async function ownCode() {
   const code = await import("../../../lambdas/worker.ts");
@@ -87,7 +93,7 @@ async function ownCode() {
 
 /** Loads Offload's own code, then a project's, and waits until it is to work with it. */
 async function waitAsSpare(): Promise<void> {
-  const messages = on(process, "message") as AsyncIterator<[Load | Begin | Moved]>;
+  const messages = on(process, "message") as AsyncIterator<[Load | Begin | Moved | Replies]>;
   const { sayStrayErrors, writeDescription } = await import("../../describe/write-description.ts");
   await ownCode();
   const endSaying = sayStrayErrors();
@@ -98,7 +104,7 @@ async function waitAsSpare(): Promise<void> {
       flushCompileCache();
     } else if (isMoved(message)) {
       followed(message);
-    } else {
+    } else if (!hasReplies(message)) {
       endSaying();
       Object.assign(process.env, message.env);
       return;
@@ -107,6 +113,11 @@ async function waitAsSpare(): Promise<void> {
 }
 
 if (process.env[spareVariable] !== undefined) await waitAsSpare();
+if (hasDoors !== undefined) openDoors(doorsOfParent());
+// Who reads the channel gets each message: none is kept for a later reader.
+process.on("message", (message: object) => {
+  if (isMoved(message)) followed(message);
+});
 
 useRole(process.env.OFFLOAD_TIER === internalOptions.sweep.priority ? "internalWorker" : "worker");
 
@@ -135,8 +146,8 @@ const handler = await (workerFolder === undefined ? localHandler() : deployedHan
 /** Batches on which the process works. */
 let batches = 0;
 
-process.on("message", async (message: Invocation | Moved | End) => {
-  if (isMoved(message)) return followed(message);
+process.on("message", async (message: Invocation | Moved | End | Replies) => {
+  if (isMoved(message) || hasReplies(message)) return;
   if ("end" in message) return process.emit("SIGTERM");
   const { id, event, deadlineMs } = message;
   moveTo(message.aheadMs);
