@@ -72,6 +72,17 @@ const taskCases: TaskCase[] = [
     results: [{ stored: 1 }, { stored: 1 }],
   },
   {
+    page: "docs/collect.md",
+    type: "rows.push",
+    inputs: [
+      { customer: "a", row: "1" },
+      { customer: "b", row: "2" },
+    ],
+    effects: ({ customer, row }: { customer: string; row: string }) => [
+      `fetch POST https://${customer}.example.com/rows ["${row}"]`,
+    ],
+  },
+  {
     page: "docs/strict-order.md",
     type: "ledger.post",
     inputs: [

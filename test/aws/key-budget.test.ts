@@ -23,6 +23,8 @@ let failing = false;
 /** The link that a handler made. */
 let link = "";
 
+/** Lists of up to 500 inputs. */
+const collect = { maxItems: 500, waitSeconds: 10 };
 const input = z.strictObject({ key: z.string().default("k"), limit: z.int().default(1) });
 const handler = () => (failing ? Promise.reject(new Error("down")) : Promise.resolve("done"));
 const key = (one: { key: string }) => one.key;
@@ -46,9 +48,11 @@ const types = [
   defineTask({
     name: "list",
     input: z.strictObject({}),
-    collect: { maxItems: 500, waitSeconds: 10 },
+    collect,
     handler: () => {},
   }),
+  defineTask({ name: "list-by-key", ...one, collect, concurrency: { key, limit: 1 } }),
+  defineTask({ name: "list-limited", ...one, collect, concurrency: { limit: 1 } }),
   defineTask({ name: "waits", input, handler: (_, task) => task.waitFor("go", { timeoutSeconds: 600 }) }),
   defineTask({
     name: "links",
@@ -193,6 +197,19 @@ describe("the table of tasks has the requests of", () => {
       await work();
     });
     expectRow(`\`collect\`, an input of a list of ${inputs}`, share(cost, inputs));
+  });
+
+  test("a list with a limit by key", async () => {
+    const listOf = (type: string) =>
+      costOf(async () => {
+        await submitted(type, { unique: { key: "c", mode: "collect" } });
+        shifted.byMs += 10_000;
+        await work();
+      });
+    await listOf("list-limited");
+    await listOf("list-by-key");
+    const limited = await listOf("list-limited");
+    expectRow("a `key` of a limit, type with `collect`", minus(await listOf("list-by-key"), limited));
   });
 });
 

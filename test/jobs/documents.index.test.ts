@@ -2,7 +2,6 @@ import { defineTask } from "offload";
 import { testKit } from "offload/testing";
 import { expect, test } from "vitest";
 import * as z from "zod";
-import gather from "./tasks/documents.gather.ts";
 import indexDocuments from "./tasks/documents.index.ts";
 import relate from "./tasks/documents.relate.ts";
 import { world } from "./tasks/lib/world.ts";
@@ -13,11 +12,11 @@ const makeDocuments = defineTask({
   handler: async ({ count }, task) => {
     for (let i = 1; i <= count; i += 1) {
       const input = { workspace: "w", id: `d${i}`, text: i === 2 ? "old" : `text ${i}`, related: i === 1 };
-      await task.submit(gather, input, { unique: { key: "w", mode: "collect" } });
+      await task.submit(indexDocuments, input, { unique: { key: "w", mode: "collect" } });
     }
   },
 });
-const kit = () => testKit([makeDocuments, gather, indexDocuments, relate]);
+const kit = () => testKit([makeDocuments, indexDocuments, relate]);
 const begin = () =>
   world.begin({
     "db/document": ({ id }) => (id === "d2" ? { text: "old", indexed: true } : null),

@@ -16,6 +16,7 @@ const limits: Readonly<Record<string, { limit: number; keyed: boolean }>> = {
   strict: { limit: 1, keyed: true },
   held: { limit: 1, keyed: true },
   sized: { limit: 1, keyed: true },
+  gatherplaced: { limit: 1, keyed: true },
 };
 
 /** The type whose places are a function of the input. */
@@ -37,8 +38,9 @@ const lookNames: ReadonlySet<string> = new Set(["breaker_open", "pause_age_ms", 
 const lookMs = 360_000;
 const pauseLookMs = 960_000;
 
-/** Starts of the type `rated` in this time, in milliseconds, for each key. Two workers' clocks may differ by 800 ms, and a claim takes some time. */
+/** Starts of the types `rated` and `gatherrated` in this time, in milliseconds, for each key. Two workers' clocks may differ by 800 ms, and a claim takes some time. */
 const rate = { limit: 2, windowMs: 10_000 - 2_000 };
+const ratedTypes: ReadonlySet<string> = new Set(["rated", "gatherrated"]);
 
 /** The limit of one key, which an operator sets for a time. In epoch milliseconds. */
 export interface KeyLimit {
@@ -134,8 +136,8 @@ export class FlowLaws {
     if (from.process.stood) return;
     this.rates.started(type, task.taskId, task.tenantId);
     this.paced.started(type, task.taskId, task.tenantId);
-    if (type !== "rated") return;
-    const name = `${task.tenantId} ${(input as { key?: string } | undefined)?.key}`;
+    if (!ratedTypes.has(type)) return;
+    const name = `${type} ${task.tenantId} ${(input as { key?: string } | undefined)?.key}`;
     const { now } = this.#watched.time;
     const starts = [...(this.#starts.get(name) ?? []), now].filter((at) => at > now - rate.windowMs);
     this.#starts.set(name, starts);
@@ -187,12 +189,11 @@ export class FlowLaws {
   #placesLaw(record: TaskRecord): void {
     const places = limits[record.type];
     if (places === undefined) return;
-    const key = keyIn(this.#lives.life(record.task_id)?.input);
-    const most = this.#mostPlaces(`${record.type} ${record.tenant_id} ${key}`, places.limit);
+    const keyOf = (task: TaskRecord) => this.#keyOf(task);
+    const most = this.#mostPlaces(`${record.type} ${record.tenant_id} ${keyOf(record)}`, places.limit);
     this.#mostAtClaim.set(record.task_id, most);
     const { table, time, core } = this.#watched;
     const nowIso = core.record.iso(time.now);
-    const keyOf = (taskId: string) => (places.keyed ? keyIn(this.#lives.life(taskId)?.input) : "");
     // A process that stood still may renew a lease as it dies: nobody keeps the place of that attempt.
     const isLost = ({ process }: Invocation) => process.stood && !process.alive;
     const isAtWork = ({ claims }: Life) => claims.slice(-1).every(({ by }) => !isLost(by));
@@ -204,11 +205,16 @@ export class FlowLaws {
           other?.type === record.type &&
           other.status === "processing" &&
           (other.lease_until ?? "") > nowIso &&
-          keyOf(other.task_id) === keyOf(record.task_id) &&
+          (!places.keyed || keyOf(other) === keyOf(record)) &&
           (this.#mostAtClaim.get(other.task_id) ?? most) <= most,
       );
     if (running.length > most)
       this.#lives.violated(`${running.length} tasks of one key run, in ${most} places`, record.task_id);
+  }
+
+  /** The inputs of a list have its unique key, without the lane. */
+  #keyOf({ collects, unique_key = "", task_id }: TaskRecord): string | undefined {
+    return collects === undefined ? keyIn(this.#lives.life(task_id)?.input) : unique_key.split("/")[0];
   }
 
   /** A task waits in a line, or has lost its place. */

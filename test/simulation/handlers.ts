@@ -124,6 +124,20 @@ const options = [
   },
   { name: jobChildType, timeoutSeconds: 10, retry: { waitsSeconds: [1, 60] } },
   { name: "gathering", timeoutSeconds: 5, retry: { waitsSeconds: [1] }, collect: { maxItems: 3, waitSeconds: 4 } },
+  {
+    name: "gatherplaced",
+    timeoutSeconds: 5,
+    retry: { waitsSeconds: [1] },
+    collect: { maxItems: 3, waitSeconds: 4 },
+    concurrency: { key, limit: 1 },
+  },
+  {
+    name: "gatherrated",
+    timeoutSeconds: 5,
+    retry: { waitsSeconds: [1] },
+    collect: { maxItems: 3, waitSeconds: 4 },
+    rateLimit: { key, limit: 2, perSeconds: 10 },
+  },
   { name: "fragile", timeoutSeconds: 8, retry: { kinds: { crashed: "stop" as const, timed_out: "stop" as const } } },
 ] as const;
 
@@ -188,7 +202,10 @@ export function typesFor(world: World, from: Invocation, ports: SubmitPorts & En
       }),
       ...(type.aggregate && { aggregate: (children, task) => aggregate(world, from, children, task) }),
       handler: (given: z.output<typeof input>, task) => {
-        if (Array.isArray(given)) return handleList(world, begin(task, given, type.timeoutSeconds), given);
+        if (Array.isArray(given)) {
+          world.witness.flow.started(type.name, from, task, given[0]);
+          return handleList(world, begin(task, given, type.timeoutSeconds), given);
+        }
         const begun = begin(task, given, type.timeoutSeconds);
         world.witness.steps.started(begun);
         world.witness.flow.started(type.name, from, task, given);

@@ -8,6 +8,7 @@ import type { World } from "./world.ts";
 
 /** One input that a client submits, some times. */
 interface Input {
+  type: string;
   marker: string;
   key: string;
   attempts: Step[][];
@@ -15,6 +16,10 @@ interface Input {
   idempotencyKey: string | undefined;
   began: number | undefined;
 }
+
+/** The type of a world, by the time within which most inputs come: without a limit, with places or a rate of each key. */
+const typeOf = (withinMs: number): string =>
+  withinMs === 60 ? "gatherplaced" : withinMs === 20_000 ? "gatherrated" : "gathering";
 
 /** A small world: clients submit inputs that gather in the lists of one or two keys, together or one after the other. */
 export function gatherInLists(world: World): void {
@@ -25,6 +30,7 @@ export function gatherInLists(world: World): void {
   const withinMs = dice.pick([10, 60, 2_000, 20_000]);
   for (let count = dice.int(3, 14); count > 0; count--) {
     const one: Input = {
+      type: typeOf(withinMs),
       marker: `m${count}`.padEnd(longest, "."),
       key: dice.pick(keys),
       attempts: drawAttempts(world),
@@ -72,13 +78,13 @@ async function submitUntilAnswered(world: World, one: Input): Promise<void> {
 /** Returns true when no later try can have another answer. */
 async function submitOnce(world: World, one: Input, marker: string): Promise<boolean> {
   const { core, witness, time, dice } = world;
-  const { key, attempts, expires, idempotencyKey } = one;
+  const { type, key, attempts, expires, idempotencyKey } = one;
   const [identity] = identities;
   const now = time.now;
   one.began ??= now;
   const began = idempotencyKey === undefined ? now : one.began;
   const body = {
-    ...{ type: "gathering", input: { attempts, pad: marker }, unique: { key, mode: "collect" } },
+    ...{ type, input: { attempts, pad: marker, key }, unique: { key, mode: "collect" } },
     ...(expires !== undefined && { expires_in_seconds: expires }),
   };
   const what = () => `collects ${marker} ${idempotencyKey ?? ""} in ${key}`;

@@ -134,11 +134,13 @@ export const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 export class Client {
   readonly tenant: string;
   readonly token: string;
+  readonly url: string;
   private readonly base: URL;
   private readonly authorization: Record<string, string>;
 
   /** @param baseUrl Where the API is, without trailing slash. */
   constructor(baseUrl: string, key?: Key) {
+    this.url = baseUrl;
     this.base = new URL(baseUrl);
     this.tenant = key?.tenant ?? "";
     this.token = key?.token ?? "";

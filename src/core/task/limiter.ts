@@ -47,6 +47,8 @@ export interface Permit {
   readonly turn?: string | undefined;
   /** The error with which the attempt ends without a call of the handler. Undefined: none. */
   readonly fault: unknown;
+  /** The error with which the attempt of a closed list ends without a call of the handler. Undefined: none. */
+  faultOfList(list: Envelope): Promise<unknown>;
   /** The answers that the task need not ask for again, for its second try in the same batch. */
   readonly grant: Grant;
   /** Waits for the start that a rate gave. Returns false when that has passed, and the next one is far away. */

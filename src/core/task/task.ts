@@ -106,8 +106,8 @@ export interface TaskOptions<
   /**
    * Inputs of submits with one unique key, in the mode `collect`, gather in one task. It is due `waitSeconds` after the
    * first input, or when it has `maxItems`. The handler gets an array, in the order of acceptance; of any other submit
-   * an array of one. `input` is the schema of each. Not with a `key` of `concurrency`, `rateLimit` or `breaker`.
-   * Default: each submit is a task.
+   * an array of one. `input` is the schema of each. A `key` of `concurrency`, `rateLimit` or `breaker` gets one input,
+   * and has to be the same for all of a list. Default: each submit is a task.
    * @example { maxItems: 100, waitSeconds: 30 }
    */
   collect?: Collect;
@@ -315,22 +315,14 @@ interface Shape {
   concurrency?: ConcurrencyOption;
   rateLimit?: RateLimitOption | RateListOption;
   breaker?: BreakerOption;
-  collect?: CollectOption;
 }
 
-const shapeFault = (
-  { input, files = {}, children, aggregate, collect, ...limits }: Shape,
-  upcast: Upcasts,
-  version: number,
-) =>
+const shapeFault = ({ input, files = {}, children, aggregate, ...limits }: Shape, upcast: Upcasts, version: number) =>
   partWithoutJson(input) ??
   gapIn(upcast, version) ??
   filesFault(files) ??
   childrenFault(children, aggregate) ??
-  limitsFault(limits) ??
-  (collect &&
-    (limits.concurrency?.key ?? typeRate(limits.rateLimit)?.key ?? limits.breaker?.key) &&
-    "collect does not go with a limit's key: a list has many inputs");
+  limitsFault(limits);
 
 function childrenFault(children: ChildrenOptions<never> | undefined, aggregate: unknown): string | undefined {
   const alone = aggregate !== undefined && children === undefined;

@@ -122,10 +122,6 @@ const wrong: Record<keyof typeof define, [Wrong, string][]> = {
       { breaker: { key: "shop", failures: 3, coolDownSeconds: 3 } },
       'breaker.key must be a function that is not async, got "shop"',
     ],
-    [
-      { breaker: { key: () => "a", failures: 3, coolDownSeconds: 3 }, collect: { maxItems: 2, waitSeconds: 1 } },
-      "collect does not go with a limit's key",
-    ],
     [{ upcast: [], version: "2" }, 'version must be a whole number from 1 to 1000, got "2"'],
     [{ upcast: 7 }, "upcast must be an object of functions, by version, got 7"],
     [{ files: { photo: { type: "image/*" } } }, "files.photo.type is not an option"],

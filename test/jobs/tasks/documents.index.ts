@@ -3,21 +3,17 @@ import * as z from "zod";
 import relate from "./documents.relate.ts";
 import { call } from "./lib/world.ts";
 
-export const Document = z.strictObject({
-  workspace: z.string(),
-  id: z.string(),
-  text: z.string(),
-  related: z.boolean(),
-});
 type Known = { text: string; indexed: boolean } | null;
 
+/** Each document is submitted with `unique: { key: workspace, mode: "collect" }`. */
 export default defineTask({
   name: "documents.index",
-  input: z.strictObject({ workspace: z.string(), documents: z.array(Document) }),
+  input: z.strictObject({ workspace: z.string(), id: z.string(), text: z.string(), related: z.boolean() }),
+  collect: { maxItems: 25, waitSeconds: 5 },
+  concurrency: { key: ({ workspace }) => workspace, limit: 5 },
   timeoutSeconds: 840,
   maxAttempts: 4,
-  concurrency: { key: ({ workspace }) => workspace, limit: 5 },
-  handler: async ({ documents }, task) => {
+  handler: async (documents, task) => {
     const looked = await Promise.all(
       documents.map(async (document) => ({ document, known: await call<Known>("db/document", { id: document.id }) })),
     );

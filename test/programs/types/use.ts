@@ -110,6 +110,9 @@ export const gathered = defineTask({
   name: "text.gathered",
   input: z.object({ text: z.string() }),
   collect: { maxItems: 10, waitSeconds: 5 },
+  concurrency: { key: ({ text }) => text, limit: ({ text }) => text.length },
+  // @ts-expect-error: a key is made of one input, not of the list
+  breaker: { key: (inputs: { text: string }[]) => inputs.length, failures: 5, coolDownSeconds: 60 },
   handler: async (inputs, task) => {
     await task.submit(lines, { text: "" }, { unique: { key: "a", mode: "debounce", waitSeconds: 5 } });
     await task.submit(lines, { text: "" }, { unique: { key: "a", mode: "restart" } });

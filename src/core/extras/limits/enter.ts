@@ -12,16 +12,15 @@ import type { WaitingFor } from "../../model/suspension.ts";
 import { dispatch } from "../../pipeline/send/dispatch.ts";
 import * as extras from "../../pipeline/send/extras.ts";
 import { newestKept } from "../../pipeline/send/kept-input.ts";
-import { storedInput } from "../../pipeline/send/large-input.ts";
 import { reportParked } from "../../pipeline/send/report.ts";
 import type { WaitingTask } from "../../ports/flow.ts";
-import { dataOf, parseInput } from "../../task/parsed-input.ts";
 import { canStart, type TaskMessage } from "../../task/taker.ts";
 import type { TaskType } from "../../task/task.ts";
 import { strictOf } from "../../task/type-limits.ts";
 import { advance } from "./advance.ts";
 import { leave, type Place } from "./held-place.ts";
 import { breakerAt, breakerLine, mayTry } from "./keyed-breakers.ts";
+import { inputsFor } from "./limit-input.ts";
 import {
   keyFault,
   type LimitsByInput,
@@ -205,6 +204,7 @@ export async function placeOf(ports: FlowPorts, message: TaskMessage, bucket = 0
   return untilMs === undefined ? undefined : { line, bucket, untilMs, kept: true, turn };
 }
 
+/** The lines of a type's limits for one task. */
 interface LimitLines {
   concurrency?: Line | undefined;
   rate?: Line | undefined;
@@ -212,27 +212,40 @@ interface LimitLines {
   byInput?: LimitsByInput | undefined;
 }
 
-/** The lines of a type's limits for one task. An input that does not fit has none: the attempt says so. */
+/** An input that does not fit has no lines: the attempt says so. Nor has an empty list, which has no fault either. */
 async function limitLines(
   ports: FlowPorts,
-  { envelope }: TaskMessage,
+  { envelope }: Pick<TaskMessage, "envelope">,
   type: TaskType,
   { concurrency, rateLimit }: LimitsInForce,
 ): Promise<LimitLines | { fault: unknown }> {
   try {
     const needsInput = concurrency?.key !== undefined || rateLimit?.key !== undefined;
-    const given = !needsInput || envelope.input_ref === undefined ? envelope.input : await storedInput(ports, envelope);
-    const input = needsInput ? dataOf(await parseInput(type, given, envelope.input_version ?? 1)) : undefined;
-    const of = { tenantId: envelope.tenant_id, input };
+    const inputs = needsInput ? await inputsFor(ports, envelope, type) : [];
+    if (needsInput && inputs.length === 0) return { fault: undefined };
+    const of = { tenantId: envelope.tenant_id, inputs };
     return {
       concurrency: concurrency && lineFor("concurrency", type, concurrency, of),
       rate: rateLimit && (rateLimit.longer ? lineOfList : lineFor)("rate", type, rateLimit, of),
-      ...(needsInput && { byInput: limitsFor(type, input) }),
+      ...(needsInput && { byInput: limitsFor(type, inputs[0]) }),
     };
   } catch (error) {
     if (error instanceof PortUnavailable) throw error;
     return { fault: error instanceof TaskError ? error : keyFault(error) };
   }
+}
+
+/**
+ * The fault of a closed list whose inputs differ in a key: it has started by the key of the first one. Undefined: it
+ * has none.
+ */
+export async function faultOfList(ports: FlowPorts, message: Pick<TaskMessage, "envelope" | "type">): Promise<unknown> {
+  const { type } = message;
+  if (type === undefined) return undefined;
+  const lines = await limitLines(ports, message, type, type);
+  if ("fault" in lines) return lines.fault;
+  const breaker = await breakerLine(ports, message);
+  return "fault" in breaker ? breaker.fault : undefined;
 }
 
 /**

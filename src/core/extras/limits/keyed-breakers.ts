@@ -1,14 +1,13 @@
 import { PortUnavailable, TaskError } from "../../model/errors.ts";
 import { breakerName, isOfTier, type Line } from "../../model/line.ts";
-import { storedInput } from "../../pipeline/send/large-input.ts";
 import type { Breaker, FlowSettings, LineState, Lines } from "../../ports/flow.ts";
-import { dataOf, parseInput } from "../../task/parsed-input.ts";
 import type { TaskMessage } from "../../task/taker.ts";
 import type { TaskType } from "../../task/task.ts";
 import type { BreakerOption, LimitedType } from "../../task/type-limits.ts";
 import type { FlowBook } from "./flow-book.ts";
-import { breakerOf, keyFault, keyText, readBreaker } from "./limit-lines.ts";
-import type { FlowPorts, LinePorts } from "./line-ports.ts";
+import { type InputPorts, inputsFor } from "./limit-input.ts";
+import { breakerOf, keyFault, readBreaker, sharedKey } from "./limit-lines.ts";
+import type { LinePorts } from "./line-ports.ts";
 
 /** Keys of a type whose failures are counted for a tenant at the same time, at most: workers read all of them. */
 export const mostKeys = 100;
@@ -33,26 +32,29 @@ type BreakingMessage = Pick<TaskMessage, "envelope" | "type">;
 
 /** The line of the breaker that stops and counts a task. A fault: its key is not to be had. */
 export async function breakerLine(
-  ports: Pick<FlowPorts, "blobs">,
+  ports: InputPorts,
   { envelope, type }: BreakingMessage,
 ): Promise<Line | { fault: unknown }> {
   const { type: typeName, tenant_id: tenantId } = envelope;
-  const key = type?.breaker?.key === undefined ? undefined : await keyOf(ports, envelope, type);
+  const makeKey = type?.breaker?.key;
+  const key = type && makeKey && (await keyOf(ports, envelope, type, makeKey));
   if (typeof key === "object") return key;
   return { kind: "breaker", name: breakerName(typeName, tenantId, key), type: typeName };
 }
 
 async function keyOf(
-  ports: Pick<FlowPorts, "blobs">,
+  ports: InputPorts,
   envelope: TaskMessage["envelope"],
   type: TaskType,
+  makeKey: (input: never) => string | number,
 ): Promise<string | { fault: unknown }> {
   const known = keysOf.get(envelope);
   if (known !== undefined) return known;
   try {
-    const given = envelope.input_ref === undefined ? envelope.input : await storedInput(ports, envelope);
-    const input = dataOf(await parseInput(type, given, envelope.input_version ?? 1));
-    const key = keyText("breaker", type.breaker?.key?.(input as never));
+    const inputs = await inputsFor(ports, envelope, type);
+    // An empty list ends without a call of the handler.
+    if (inputs.length === 0) return { fault: undefined };
+    const key = sharedKey("breaker", makeKey, inputs);
     keysOf.set(envelope, key);
     return key;
   } catch (error) {

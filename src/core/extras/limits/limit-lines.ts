@@ -286,6 +286,13 @@ function withSet(rates: Rate[], set: NonNullable<TypeLimits["rate"]>): Rate[] {
 
 const longestKey = 256;
 
+/** A task as its limits see it. */
+interface LimitedWork {
+  tenantId: string;
+  /** Several of a list. */
+  inputs: readonly unknown[];
+}
+
 /**
  * The line of a task's limit.
  * @throws TypeError when the type's `key` returns no key; whatever it throws
@@ -294,9 +301,9 @@ export function lineFor(
   kind: "concurrency" | "rate",
   type: LimitedType,
   { key, scope }: Limit<never>,
-  { tenantId, input }: { tenantId: string; input: unknown },
+  { tenantId, inputs }: LimitedWork,
 ): Line {
-  const text = key === undefined ? "" : keyText(kind === "rate" ? "rateLimit" : kind, key(input as never));
+  const text = key === undefined ? "" : sharedKey(kind === "rate" ? "rateLimit" : kind, key, inputs);
   const tenant = scope === "deployment" ? allTenants : tenantId;
   return lineOf(limitLine(kind, { type: type.name, tenantId: tenant, key: text })) as Line;
 }
@@ -306,10 +313,26 @@ export const keyFault = (cause: unknown, of = "a limit"): PermanentError =>
   new PermanentError(`the key of ${of}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
 
 /**
+ * The key of a task's inputs.
+ * @throws TypeError when the inputs of a list have several, or `makeKey` returns none; whatever it throws
+ */
+export function sharedKey(
+  option: string,
+  makeKey: (input: never) => string | number,
+  inputs: readonly unknown[],
+): string {
+  const [key = "", ...others] = new Set(inputs.map((input) => keyText(option, makeKey(input as never))));
+  if (others.length === 0) return key;
+  throw new TypeError(
+    `${option}.key gives the inputs of this list ${others.length + 1} keys; submit those of each with a unique key of its own`,
+  );
+}
+
+/**
  * The text of a key that a type's code returned.
  * @throws TypeError when it is none
  */
-export function keyText(option: string, given: unknown): string {
+function keyText(option: string, given: unknown): string {
   // All tasks whose key is NaN would share one line.
   const text = Number.isFinite(given) ? String(given) : given;
   // A lone surrogate cannot be a key of the table.
@@ -328,7 +351,7 @@ export function lineOfList(
   kind: "rate",
   type: LimitedType,
   { longer = [], ...rate }: NonNullable<LimitsInForce["rateLimit"]>,
-  of: { tenantId: string; input: unknown },
+  of: LimitedWork,
 ): Line {
   const line = lineFor(kind, type, rate, of);
   if (longer.some((other) => lineFor(kind, type, other, of).name !== line.name))

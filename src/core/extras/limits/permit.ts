@@ -11,7 +11,7 @@ import type { Limiter, Permit, Settled } from "../../task/limiter.ts";
 import type { TaskMessage } from "../../task/taker.ts";
 import { advance } from "./advance.ts";
 import { countEnd, passTry } from "./breaker.ts";
-import { type Admitted, enter, park, placeOf } from "./enter.ts";
+import { type Admitted, enter, faultOfList, park, placeOf } from "./enter.ts";
 import { keepPlace, leave, type Place, readNext } from "./held-place.ts";
 import { placesOf } from "./limit-lines.ts";
 import type { FlowPorts, LinePorts } from "./line-ports.ts";
@@ -51,6 +51,7 @@ function permitOf(ports: FlowPorts, message: TaskMessage, { place, slotMs, rate,
     ...{ as: "permit", startMs: slotMs, bucket: place?.bucket, fault, giveBack },
     turn: place?.turn ? place.line.name : undefined,
     grant: { ...(place !== undefined && heldIn(place.bucket)), ...(slotMs !== undefined && { slotMs }) },
+    faultOfList: (list) => faultOfList(ports, { envelope: list, type: message.type }),
     untilStart: async () => rate === undefined || slotMs === undefined || untilStart(ports, message, rate, slotMs),
     async renew(record, type) {
       if (place !== undefined) await keepPlace(ports, place, record, type);

@@ -5,9 +5,18 @@ import type { Tier } from "../../model/tier.ts";
 import type { WorkQueues } from "../../ports/queues.ts";
 import type { DispatchPorts } from "../../ports/steps.ts";
 import type { Clock, Delivery, Log } from "../../ports/tasks.ts";
+import type { Permit } from "../../task/limiter.ts";
 import { closeList, inputsOf, isList } from "../send/collected-list.ts";
 import { storedEnvelope } from "../send/large-input.ts";
 import { keptUntil } from "../send/parts.ts";
+
+/** The list of a task. */
+interface Gathered {
+  record: TaskRecord;
+  envelope: Envelope;
+  /** The error with which the attempt ends without a call of the handler. Undefined: none. */
+  fault: unknown;
+}
 
 /**
  * Closes the list of a claimed task, and makes its inputs the task's input: a part that the record names, as after a
@@ -18,7 +27,8 @@ import { keptUntil } from "../send/parts.ts";
 export async function gather(
   ports: DispatchPorts,
   record: TaskRecord,
-): Promise<{ record: TaskRecord; envelope: Envelope } | undefined> {
+  permit: Permit | undefined,
+): Promise<Gathered | undefined> {
   if (!isList(record)) return undefined;
   await closeList(ports, record);
   const inputs = await inputsOf(ports, record);
@@ -31,7 +41,9 @@ export async function gather(
     set: { input_part },
   });
   if (changed.record?.input_part !== input_part) throw new AttemptCrashed("the lease ended before the list was read");
-  return { record: changed.record, envelope };
+  const { input_ref: _, ...frame } = envelope;
+  const fault = await permit?.faultOfList({ ...frame, input: inputs });
+  return { record: changed.record, envelope, fault };
 }
 
 /** Longest wait of a poll that watches an empty tier, in seconds: the maximum of SQS. */

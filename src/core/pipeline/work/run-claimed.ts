@@ -113,10 +113,12 @@ async function run(ports: RunPorts, visibility: Visibility, message: Claimed, sp
   try {
     newest = await newestEnvelope(ports, record, envelope);
     if (record.collects !== undefined && record.input_part === undefined) {
-      const gathered = await (await import("./intake.ts")).gather(ports, record);
+      const gathered = await (await import("./intake.ts")).gather(ports, record, message.permit);
       // An empty list has nothing for the handler.
       if (gathered === undefined) return { record, envelope, ended: { how: "returned", packed: { inline: null } } };
       ({ record: current, envelope: newest } = gathered);
+      const { fault } = gathered;
+      if (fault !== undefined) return { record: current, envelope: newest, ended: { how: "threw", error: fault } };
     }
   } catch (error) {
     return { record, envelope, ended: { how: "threw", error } };

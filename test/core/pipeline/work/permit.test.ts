@@ -29,6 +29,7 @@ async function limited(handler: TaskType["handler"], answers: Answers = {}, more
   const noted = async (call: string) => note(call);
   const permit = (): Permit => ({
     ...{ as: "permit", startMs: answers.startMs, bucket: 7, fault: answers.fault, grant: { held: true } },
+    faultOfList: () => noted("faultOfList"),
     untilStart: async () => {
       note("untilStart");
       return answers.starts ?? true;
