@@ -1,7 +1,8 @@
-import { spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { text } from "node:stream/consumers";
 import { parseArgs } from "node:util";
 import { isMainThread, parentPort, Worker } from "node:worker_threads";
 import { type Core, loadCore } from "./core.ts";
@@ -62,24 +63,18 @@ function copyProject(folder: string): void {
   for (const path of linked) symlinkSync(join(repository, path), join(folder, path));
 }
 
+/** A broken core can let a test run for ever. The slowest test file takes a tenth of it. */
+const longestTestMs = 300_000;
+
 /** The first unit test that fails with the broken core. Undefined: all pass, or none ran. */
-function failingTest(mutation: Mutation, file: string): string | undefined {
+async function failingTest(mutation: Mutation, file: string): Promise<string | undefined> {
   const folder = mkdtempSync(join(tmpdir(), "offload-mutant-"));
   try {
     copyProject(folder);
     breakCore(join(folder, "src/core"), mutation);
-    const vitest = join(repository, "node_modules/vitest/vitest.mjs");
-    const projects = ["--project", "unit", "--project", "worlds"];
-    const run = spawnSync(process.execPath, [vitest, "run", ...projects, "--reporter", "json", file], {
-      // A broken core can let a test run for ever.
-      timeout: 600_000,
-      killSignal: "SIGKILL",
-      cwd: folder,
-      encoding: "utf8",
-      maxBuffer: 1e9,
-    });
-    if (isTimeOut(run.error)) return `${file}: it does not end`;
-    const { testResults } = JSON.parse(run.stdout.slice(run.stdout.indexOf("{"))) as TestReport;
+    const printed = await printedByTest(folder, file);
+    if (printed === undefined) return `${file}: it does not end`;
+    const { testResults } = JSON.parse(printed.slice(printed.indexOf("{"))) as TestReport;
     const failed = testResults.flatMap(({ assertionResults }) => assertionResults).find(isFailed);
     return failed && `${file}: ${failed.fullName}`;
   } finally {
@@ -87,7 +82,25 @@ function failingTest(mutation: Mutation, file: string): string | undefined {
   }
 }
 
-const isTimeOut = (error: NodeJS.ErrnoException | undefined): boolean => error?.code === "ETIMEDOUT";
+/** What Vitest prints about a file of tests. Undefined: it did not end, and was killed with its own processes. */
+async function printedByTest(cwd: string, file: string): Promise<string | undefined> {
+  const vitest = join(repository, "node_modules/vitest/vitest.mjs");
+  const projects = ["--project", "unit", "--project", "worlds"];
+  const child = spawn(process.execPath, [vitest, "run", ...projects, "--reporter", "json", file], {
+    cwd,
+    // A group of its own, so that the processes that Vitest has started end with it.
+    detached: true,
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  let isLate = false;
+  const timer = setTimeout(() => {
+    isLate = true;
+    if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+  }, longestTestMs);
+  const printed = await text(child.stdout);
+  clearTimeout(timer);
+  return isLate ? undefined : printed;
+}
 
 /** The part of Vitest's JSON report that is read here. */
 interface TestReport {
@@ -100,8 +113,8 @@ const isFailed = ({ status }: { status: string }): boolean => status === "failed
 async function hunt(mutation: Mutation, known: number | undefined, most: number): Promise<Found> {
   const { name, test } = mutation;
   if (test !== undefined) {
-    const text = failingTest(mutation, test);
-    return { name, seed: undefined, text: text ?? "not found", found: text !== undefined };
+    const found = await failingTest(mutation, test);
+    return { name, seed: undefined, text: found ?? "not found", found: found !== undefined };
   }
   const folder = mkdtempSync(join(tmpdir(), "offload-mutant-"));
   try {
