@@ -56,3 +56,8 @@ export async function call<T = { id: string }>(path: string, body: Body, key?: s
   currentTask()?.signal.throwIfAborted();
   return world.call(path, structuredClone(body), key) as T;
 }
+
+/** Calls a service that streams its answer, word by word. */
+export async function* stream(path: string, body: Body): AsyncGenerator<string> {
+  for (const words of (await call<string>(path, body)).split(/(?<= )/)) yield words;
+}

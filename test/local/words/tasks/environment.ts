@@ -1,0 +1,3 @@
+import { defineEnvironment } from "offload";
+
+export default defineEnvironment({ variables: { MODEL_URL: {} } });
