@@ -5,7 +5,7 @@ import { type Query, Transport } from "../../src/client/transport.ts";
 import type { Role } from "../../src/core/model/identity.ts";
 import type { PathOf } from "../../src/http/routes.ts";
 import type { Caller } from "../../src/operations/views.ts";
-import { href, route } from "./route.ts";
+import { href, type QueryValues, route } from "./route.ts";
 
 export type { PathOf, Role };
 
@@ -63,8 +63,11 @@ export const tenant = computed(() => chosenTenant.value ?? identity.value?.tenan
 export const tenantName = computed(() => (tenant.value === allTenants ? "all tenants" : tenant.value));
 
 /** The link to what a row of a list is about. Lists of all tenants name its tenant in each row. */
-export const hrefOf = (steps: readonly string[], row: object): string =>
-  href(steps, { tenant: chosenTenant.value && "tenant_id" in row ? String(row.tenant_id) : chosenTenant.value });
+export const hrefOf = (steps: readonly string[], row: object, query: QueryValues = {}): string =>
+  href(steps, {
+    ...query,
+    tenant: chosenTenant.value && "tenant_id" in row ? String(row.tenant_id) : chosenTenant.value,
+  });
 
 const ranks: Record<Role, number> = { submitter: 0, viewer: 1, operator: 2, admin: 3 };
 

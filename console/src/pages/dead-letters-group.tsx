@@ -1,14 +1,17 @@
 import { useSignal } from "@preact/signals";
 import type { DeadLetterView } from "../../../src/core/control/find-letters.ts";
 import type { LetterGroups } from "../../../src/core/control/group-letters.ts";
+import type { Deployment } from "../../../src/core/ports/deployments.ts";
+import { marksIn } from "../deployments.ts";
 import { count, counted, visible } from "../format.ts";
 import { Ask } from "../parts/action.tsx";
+import { MarkLegend, MarkLines, SinceDeployment } from "../parts/deployments.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Json } from "../parts/json.tsx";
 import { Section } from "../parts/layout.tsx";
 import type { Bulk } from "../parts/operation.tsx";
 import { type Paged, PagedRows, usePaged } from "../parts/paged.tsx";
-import { Id, Text, Time } from "../parts/text.tsx";
+import { Id, now, Text, Time } from "../parts/text.tsx";
 import { hrefOf, mayChange, maySeeInputs } from "../session.ts";
 import { setting, toggling } from "../signals.ts";
 import { Code, kinds } from "./task-cause.tsx";
@@ -27,8 +30,18 @@ const hints: Readonly<Record<string, string>> = {
 /** Dead letters of a group that are shown at first. */
 const newestShown = 15;
 
+interface DetailProps {
+  group: Group;
+  filter: Filter;
+  start: Start;
+  deployments: readonly Deployment[];
+  last: Deployment | undefined;
+  /** True: the group is new since the last deployment. */
+  isNew: boolean;
+}
+
 /** One group: why, what can be done, whom, where in the code, and its newest dead letters. */
-export function GroupDetail({ group, filter, start }: { group: Group; filter: Filter; start: Start }) {
+export function GroupDetail({ group, filter, start, last, isNew, deployments }: DetailProps) {
   const { type, fingerprint, error, error_type, error_kind, hint, task_id, first_failed_at, by_tenant } = group;
   const query = { ...filter, type, fingerprint };
   const letters = usePaged<DeadLetterView>("/dead-letters", "dead_letters", query);
@@ -39,6 +52,8 @@ export function GroupDetail({ group, filter, start }: { group: Group; filter: Fi
       <section class="group-head" aria-label="The group">
         <p class="bad">
           <Icon of="failed" /> {counted(group.count, "task")} since <Time at={first_failed_at} />
+          {isNew && ", "}
+          <SinceDeployment last={last} is={isNew} type={type} />
         </p>
         <h2>
           {count(group.count)} × <Text of={type} most={64} />
@@ -66,7 +81,7 @@ export function GroupDetail({ group, filter, start }: { group: Group; filter: Fi
         </div>
       </section>
       <div class="cards">
-        <When of={letters} group={group} />
+        <When of={letters} group={group} deployments={deployments} />
         {by_tenant !== undefined && <Whom of={by_tenant} all={group.count} />}
       </div>
       {stack && (
@@ -97,19 +112,34 @@ export function GroupDetail({ group, filter, start }: { group: Group; filter: Fi
 /** Bars of a group's time. */
 const bins = 36;
 
+interface WhenProps {
+  of: Paged<DeadLetterView>;
+  group: Group;
+  deployments: readonly Deployment[];
+}
+
 /** The times of the failures; as bars where all dead letters of the group are read: the API has no counts by time. */
-function When({ of, group }: { of: Paged<DeadLetterView>; group: Group }) {
+function When({ of, group, deployments }: WhenProps) {
   const times = of.rows.map(({ last_failed_at }) => Date.parse(last_failed_at));
   const isWhole = !of.hasMore && times.length >= group.count && times.length > 1;
   return isWhole ? (
     <Section title="When">
-      <Bars of={times} />
+      <Bars of={times} deployments={deployments} />
     </Section>
   ) : null;
 }
 
-function Bars({ of: times }: { of: readonly number[] }) {
+/** The time of the bars: of the failures, and of the deployment before them where it is as near as they are long. */
+export function spanOf(times: readonly number[], deployments: readonly Deployment[]): [from: number, to: number] {
   const [from, to] = [Math.min(...times), Math.max(...times)];
+  const before = deployments.map(({ deployed_at }) => Date.parse(deployed_at)).find((ms) => ms <= from);
+  return before !== undefined && from - before <= to - from ? [before, to] : [from, to];
+}
+
+function Bars({ of: times, deployments }: { of: readonly number[]; deployments: readonly Deployment[] }) {
+  const [from, to] = spanOf(times, deployments);
+  const until = deployments.filter(({ deployed_at }) => Date.parse(deployed_at) <= to);
+  const marks = marksIn(until, from, to, now.value);
   const numbers = Array<number>(bins).fill(0);
   for (const ms of times) {
     const bin = Math.min(bins - 1, Math.floor((bins * (ms - from)) / Math.max(1, to - from)));
@@ -118,18 +148,28 @@ function Bars({ of: times }: { of: readonly number[] }) {
   const most = Math.max(...numbers);
   const places = numbers.map((number, bin) => ({ bin, high: (48 * number) / most })).filter(({ high }) => high > 0);
   return (
-    <svg class="when" width="100%" height="50" aria-hidden="true">
-      {places.map(({ bin, high }) => (
-        <rect
-          key={bin}
-          class="m-failed"
-          x={`${((100 * bin) / bins).toFixed(2)}%`}
-          width={`${(80 / bins).toFixed(2)}%`}
-          y={50 - Math.max(2, high)}
-          height={Math.max(2, high)}
-        />
-      ))}
-    </svg>
+    <>
+      <div class="plot">
+        <svg class="when" width="100%" height="50" aria-hidden="true">
+          {places.map(({ bin, high }) => (
+            <rect
+              key={bin}
+              class="m-failed"
+              x={`${((100 * bin) / bins).toFixed(2)}%`}
+              width={`${(80 / bins).toFixed(2)}%`}
+              y={50 - Math.max(2, high)}
+              height={Math.max(2, high)}
+            />
+          ))}
+        </svg>
+        <MarkLines of={marks} />
+      </div>
+      {marks.length > 0 && (
+        <p class="legend">
+          <MarkLegend of={marks} />
+        </p>
+      )}
+    </>
   );
 }
 

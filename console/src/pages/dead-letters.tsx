@@ -3,15 +3,18 @@ import { useEffect } from "preact/hooks";
 import type { LetterGroups } from "../../../src/core/control/group-letters.ts";
 import { errorKinds } from "../../../src/core/model/errors.ts";
 import { tiers } from "../../../src/core/model/tier.ts";
+import type { Deployment } from "../../../src/core/ports/deployments.ts";
+import { deploymentName, lastOf, newSince } from "../deployments.ts";
 import { count } from "../format.ts";
 import { addShortcuts } from "../keyboard.ts";
 import { useLive } from "../live-load.ts";
 import { Ask } from "../parts/action.tsx";
 import { Curl } from "../parts/curl.tsx";
+import { useDeployments } from "../parts/deployments.tsx";
 import { ChoiceFilter, TextFilter, TimeFilter } from "../parts/filter.tsx";
 import { Answer, Nothing, Page } from "../parts/layout.tsx";
 import { type Bulk, BulkDialog } from "../parts/operation.tsx";
-import { Text, Time } from "../parts/text.tsx";
+import { now, Text, Time } from "../parts/text.tsx";
 import { changeQuery, href, route } from "../route.ts";
 import { api, chosenTenant, tenant } from "../session.ts";
 import { useShown } from "../signals.ts";
@@ -29,6 +32,9 @@ const filterOf = (query: Filter): Filter =>
     }),
   );
 
+/** Filters that hide failures of a group: whether it began after a deployment is not known with them. */
+const hidesFailures = ({ failed_after, priority }: Filter): boolean => Boolean(failed_after || priority);
+
 /** Tasks that failed permanently: groups by type and error, and beside them the open group. */
 export function DeadLettersPage() {
   const { query } = route.value;
@@ -43,7 +49,11 @@ export function DeadLettersPage() {
     (signal) => api.get<LetterGroups>("/dead-letters/groups", filter, { signal }),
     { leastMs: 5_000 },
   );
-  const found = groups.value?.groups ?? [];
+  const deployments = useDeployments();
+  const last = hidesFailures(filter) ? undefined : lastOf(deployments, now.value);
+  const fresh = groups.value && newSince(last, groups.value);
+  const isOfNew = query.since === "deployment" && fresh !== undefined;
+  const found = isOfNew ? fresh : (groups.value?.groups ?? []);
   const total = found.reduce((sum, group) => sum + group.count, 0);
   const more = groups.value?.complete === false ? " or more" : "";
   return (
@@ -52,7 +62,9 @@ export function DeadLettersPage() {
       state={total === 0 ? undefined : `${count(total)}${more}`}
       about={found.length > 0 && `${count(total)}${more} in ${count(found.length)} groups`}
       actions={
-        total > 0 && (
+        total > 0 &&
+        // An operation has a filter, and none says that a group is new.
+        query.since === undefined && (
           <>
             <Ask onClick={() => start("replay", { filter })}>Replay all found …</Ask>
             <Ask danger onClick={() => start("discard", { filter })}>
@@ -63,7 +75,14 @@ export function DeadLettersPage() {
       }
     >
       <Answer of={groups}>
-        {(answer) => <Split {...{ answer, filter, start }} chosen={query} times={times.value} />}
+        {({ complete }) => (
+          <Split
+            {...{ complete, filter, start, last, fresh, isOfNew, deployments }}
+            groups={found}
+            chosen={query}
+            times={times.value}
+          />
+        )}
       </Answer>
       <Curl of={{ path: "/dead-letters/groups", query: filter }} />
       {bulk.value !== undefined && <BulkDialog bulk={bulk.value} onClose={bulk.close} />}
@@ -82,15 +101,23 @@ const bulkOf = (act: "replay" | "discard", body: Bulk["body"]): Bulk => ({
 });
 
 interface SplitProps {
-  answer: LetterGroups;
+  groups: readonly Group[];
+  complete: boolean;
   filter: Filter;
+  deployments: readonly Deployment[];
+  last: Deployment | undefined;
+  /** The groups that are new since the last deployment. Undefined: it is not known. */
+  fresh: readonly Group[] | undefined;
+  /** True: only these are shown. */
+  isOfNew: boolean;
   /** The page's query, which may name a group. */
   chosen: Filter;
   start: Start;
   times: number;
 }
 
-function Split({ answer: { groups, complete }, filter, chosen, start, times }: SplitProps) {
+function Split({ groups, complete, filter, chosen, start, times, last, fresh, isOfNew, deployments }: SplitProps) {
+  const kept: Filter = isOfNew ? { ...filter, since: "deployment" } : filter;
   const named = groups.find((group) => group.fingerprint === chosen.fingerprint && group.type === chosen.type);
   // The largest group stands open where there is room for two columns.
   const open = named ?? (chosen.fingerprint === undefined ? groups[0] : undefined);
@@ -110,6 +137,7 @@ function Split({ answer: { groups, complete }, filter, chosen, start, times }: S
     <div class={chosen.fingerprint === undefined ? "split" : "split chosen"}>
       <div class="groups">
         <Filters />
+        <NewOnes {...{ filter, last, fresh, isOfNew }} />
         {!complete && (
           <p class="failure">
             Only the newest 10,000 dead letters are counted here. Narrow the times to see the others.
@@ -117,28 +145,45 @@ function Split({ answer: { groups, complete }, filter, chosen, start, times }: S
         )}
         {groups.length === 0 ? (
           <Nothing>
-            {Object.keys(filter).length === 0
+            {Object.keys(kept).length === 0
               ? "No dead letters. Tasks that fail for good come here, with their input."
               : "No dead letter matches the filter."}
           </Nothing>
         ) : (
-          <GroupList {...{ groups, filter, open }} />
+          <GroupList {...{ groups, open }} filter={kept} fresh={fresh ?? []} last={last} />
         )}
       </div>
       <div class="group-detail">
         {chosen.fingerprint !== undefined && (
           <p class="back">
-            <a href={href(["dead-letters"], { ...filter, tenant: chosenTenant.value })}>All groups</a>
+            <a href={href(["dead-letters"], { ...kept, tenant: chosenTenant.value })}>All groups</a>
           </p>
         )}
         {open !== undefined && (
-          <GroupDetail key={`${open.type} ${open.fingerprint} ${times}`} group={open} {...{ filter, start }} />
+          <GroupDetail
+            key={`${open.type} ${open.fingerprint} ${times}`}
+            group={open}
+            isNew={fresh?.includes(open) === true}
+            {...{ filter, start, last, deployments }}
+          />
         )}
         {open === undefined && chosen.fingerprint !== undefined && (
           <Nothing>This group has no dead letter any more.</Nothing>
         )}
       </div>
     </div>
+  );
+}
+
+/** The number of groups that are new since the last deployment, and the way to them and back. */
+function NewOnes({ filter, last, fresh, isOfNew }: Pick<SplitProps, "filter" | "last" | "fresh" | "isOfNew">) {
+  if (last === undefined || fresh === undefined || (fresh.length === 0 && !isOfNew)) return null;
+  const query = { ...filter, since: isOfNew ? undefined : "deployment", tenant: chosenTenant.value };
+  return (
+    <p>
+      {isOfNew ? "Only what is new" : `${count(fresh.length)} new`} since {deploymentName(last, now.value)}.{" "}
+      <a href={href(["dead-letters"], query)}>{isOfNew ? "Show all" : "Show only what is new"}</a>
+    </p>
   );
 }
 
@@ -161,21 +206,37 @@ const Filters = () => (
 
 interface ListProps {
   groups: readonly Group[];
+  /** The query of the page that stays as a group is opened. */
   filter: Filter;
+  fresh: readonly Group[];
+  last: Deployment | undefined;
   open: Group | undefined;
 }
 
-const GroupList = ({ groups, filter, open }: ListProps) => (
+const GroupList = ({ groups, filter, fresh, last, open }: ListProps) => (
   <nav aria-label="Groups">
     <ol class="group-list">
       {groups.map((group) => (
-        <GroupItem key={`${group.type} ${group.fingerprint}`} {...{ group, filter }} isOpen={group === open} />
+        <GroupItem
+          key={`${group.type} ${group.fingerprint}`}
+          {...{ group, filter }}
+          since={fresh.includes(group) ? last : undefined}
+          isOpen={group === open}
+        />
       ))}
     </ol>
   </nav>
 );
 
-function GroupItem({ group, filter, isOpen }: { group: Group; filter: Filter; isOpen: boolean }) {
+interface ItemProps {
+  group: Group;
+  filter: Filter;
+  /** The deployment since which the group is there. Undefined: it was there before. */
+  since: Deployment | undefined;
+  isOpen: boolean;
+}
+
+function GroupItem({ group, filter, since, isOpen }: ItemProps) {
   const { type, fingerprint, error, error_kind, by_tenant, last_failed_at, hint } = group;
   const place = href(["dead-letters"], { ...filter, type, fingerprint, tenant: chosenTenant.value });
   const whom = Object.entries(by_tenant ?? {}).map(([name, number]) => `${name} ${count(number)}`);
@@ -193,6 +254,7 @@ function GroupItem({ group, filter, isOpen }: { group: Group; filter: Filter; is
         <p class="one-line">
           <Text of={error ?? "no error text"} most={200} />
         </p>
+        {since !== undefined && <p class="sub">since {deploymentName(since, now.value)}</p>}
         <p class="one-line sub">
           <Text of={[error_kind ?? "–", ...whom].join(", ")} most={200} />
         </p>

@@ -1,3 +1,4 @@
+import type { Deployment } from "../../../src/core/ports/deployments.ts";
 import type { Metrics } from "../../../src/operations/views.ts";
 import { count, duration } from "../format.ts";
 import { useLoad } from "../load.ts";
@@ -13,7 +14,7 @@ import { hoursOf } from "./overview-hours.ts";
 const hoursChoices = ["3", "12", "24"];
 
 /** Throughput and waits of the last hours, for admins: of all tenants. They are read once a minute. */
-export function Charts() {
+export function Charts({ deployments }: { deployments: readonly Deployment[] }) {
   const { query } = route.value;
   const hours = hoursChoices.find((choice) => choice === query.hours) ?? "3";
   const metrics = useLoad(`metrics ${hours}`, (signal) => api.get<Metrics>("/metrics", { hours }, { signal }), {
@@ -42,13 +43,20 @@ export function Charts() {
         </>
       }
     >
-      <Answer of={metrics}>{(of) => <Both of={of} tier={query.tier || undefined} hours={hours} />}</Answer>
+      <Answer of={metrics}>{(of) => <Both {...{ of, hours, deployments }} tier={query.tier || undefined} />}</Answer>
       <Curl of={{ path: "/metrics", query: { hours } }} />
     </Section>
   );
 }
 
-function Both({ of, tier, hours }: { of: Metrics; tier: string | undefined; hours: string }) {
+interface BothProps {
+  of: Metrics;
+  tier: string | undefined;
+  hours: string;
+  deployments: readonly Deployment[];
+}
+
+function Both({ of, tier, hours, deployments }: BothProps) {
   const ended = throughputOf(of, tier);
   const waits = waitsOf(of, tier);
   const period = duration(of.period_seconds * 1_000);
@@ -65,6 +73,7 @@ function Both({ of, tier, hours }: { of: Metrics; tier: string | undefined; hour
         <Titled
           title={`Ended tasks per ${period}: ${totals}`}
           data={ended}
+          deployments={deployments}
           label={`Ended tasks per ${period}, last ${hours} hours`}
           nothing={`No task ended in the last ${hours} hours.`}
           format={(value) => count(value)}
@@ -72,6 +81,7 @@ function Both({ of, tier, hours }: { of: Metrics; tier: string | undefined; hour
         <Titled
           title={`Wait in the queue${tier === undefined ? ", of the slowest tier" : ""}`}
           data={waits}
+          deployments={deployments}
           label={`Wait in the queue, last ${hours} hours`}
           nothing={`No task started in the last ${hours} hours.`}
           format={duration}
@@ -84,14 +94,15 @@ function Both({ of, tier, hours }: { of: Metrics; tier: string | undefined; hour
 interface TitledProps {
   title: string;
   data: ChartData;
+  deployments: readonly Deployment[];
   label: string;
   nothing: string;
   format: (value: number) => string;
 }
 
-const Titled = ({ title, data, label, nothing, format }: TitledProps) => (
+const Titled = ({ title, nothing, ...chart }: TitledProps) => (
   <div class="titled">
     <h3>{title}</h3>
-    {isEmpty(data) ? <Nothing>{nothing}</Nothing> : <Chart {...{ label, data, format }} />}
+    {isEmpty(chart.data) ? <Nothing>{nothing}</Nothing> : <Chart {...chart} />}
   </div>
 );

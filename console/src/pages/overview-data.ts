@@ -3,9 +3,12 @@ import type { ScheduleView } from "../../../src/client/schedules.ts";
 import type { LetterGroups } from "../../../src/core/control/group-letters.ts";
 import type { AlarmView, MetricSeries } from "../../../src/core/control/metric-history.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
+import type { Deployment } from "../../../src/core/ports/deployments.ts";
 import type { Metrics, QueueView } from "../../../src/operations/views.ts";
-import { duration } from "../format.ts";
+import { deploymentName, newSince } from "../deployments.ts";
+import { counted, duration } from "../format.ts";
 import type { ChartData, ChartLine } from "../parts/chart.tsx";
+import type { QueryValues } from "../route.ts";
 import { scheduleFault } from "./schedule-fault.ts";
 
 export interface QueuesAnswer {
@@ -24,6 +27,8 @@ export interface Trouble {
   since: string | null;
   /** Steps of the page that has more. Undefined: none has. */
   place: string[] | undefined;
+  /** Query of that page. Absent: none. */
+  query?: QueryValues;
   /** Tenant of the task, in an answer for all tenants. */
   tenant_id?: string;
 }
@@ -37,15 +42,20 @@ export const troublesOfAlarms = (alarms: readonly AlarmView[]): Trouble[] =>
 const freshMs = 3_600_000;
 
 /** Errors with which tasks have failed permanently within the last hour, the newest first. */
-export const troublesOfGroups = ({ groups }: LetterGroups, nowMs: number): Trouble[] =>
-  groups
-    .filter(({ last_failed_at: last }) => nowMs - Date.parse(last) < freshMs)
+export function troublesOfGroups(of: LetterGroups, nowMs: number, last?: Deployment): Trouble[] {
+  const fresh = newSince(last, of);
+  const sinceThen = (group: LetterGroups["groups"][number]) =>
+    last !== undefined && fresh?.includes(group) ? `, all since ${deploymentName(last, nowMs)}` : "";
+  return of.groups
+    .filter(({ last_failed_at }) => nowMs - Date.parse(last_failed_at) < freshMs)
     .sort((a, b) => (a.last_failed_at < b.last_failed_at ? 1 : -1))
-    .map(({ type, error, count, first_failed_at: since }) => ({
-      ...{ kind: "failing", name: type, since, place: ["dead-letters"] },
-      text: `${count} ${count === 1 ? "task" : "tasks"} failed for good`,
-      why: error ?? undefined,
+    .map((group) => ({
+      ...{ kind: "failing", name: group.type, since: group.first_failed_at, place: ["dead-letters"] },
+      query: { type: group.type, fingerprint: group.fingerprint },
+      text: `${counted(group.count, "task")} failed for good${sinceThen(group)}`,
+      why: group.error ?? undefined,
     }));
+}
 
 /** Tasks that failed and wait for another attempt, by type. */
 export function troublesOfRetrying(tasks: readonly TaskView[]): Trouble[] {

@@ -2,6 +2,7 @@ import type { TypeList } from "../../../src/client/flow.ts";
 import type { LetterGroups } from "../../../src/core/control/group-letters.ts";
 import type { AlarmView } from "../../../src/core/control/metric-history.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
+import type { Deployment } from "../../../src/core/ports/deployments.ts";
 import type { Loaded } from "../load.ts";
 import { Icon, type IconName } from "../parts/icon.tsx";
 import { Failure, Loading } from "../parts/layout.tsx";
@@ -26,6 +27,7 @@ interface Sources {
   schedules: Loaded<SchedulesRead>;
   groups: Loaded<LetterGroups>;
   retrying: Loaded<{ tasks: TaskView[]; complete: boolean }>;
+  last: Deployment | undefined;
 }
 
 /** Errors that are listed; the page has the others below. */
@@ -53,11 +55,11 @@ interface Found {
   isWhole: boolean;
 }
 
-export function troublesIn({ alarms, types, queues, schedules, groups, retrying }: Sources): Found {
+export function troublesIn({ alarms, types, queues, schedules, groups, retrying, last }: Sources): Found {
   const isAdmin = may("admin");
   const all: [name: string, of: Loaded<unknown>, troubles: Trouble[]][] = [
     ...(isAdmin ? [part("alarms", alarms, (value) => troublesOfAlarms(value.alarms))] : []),
-    part("dead letters", groups, (value) => troublesOfGroups(value, now.value).slice(0, mostErrors)),
+    part("dead letters", groups, (value) => troublesOfGroups(value, now.value, last).slice(0, mostErrors)),
     part("tasks", retrying, (value) => troublesOfRetrying(value.tasks)),
     part("types", types, (value) => troublesOfTypes(value, tenantName.value)),
     ...(isAdmin ? [part("queues", queues, troublesOfQueues)] : []),
@@ -115,7 +117,7 @@ const part = <T,>(
 ): [name: string, of: Loaded<unknown>, troubles: Trouble[]] => [name, of, of.value === undefined ? [] : find(of.value)];
 
 function TroubleLine({ of }: { of: Trouble }) {
-  const { kind, name, text, why, since, place } = of;
+  const { kind, name, text, why, since, place, query } = of;
   const [icon, word, step] = kinds[kind];
   const mayOpen = place !== undefined && (place[0] !== "queues" || may("admin"));
   const title = <Text of={name} most={128} />;
@@ -125,7 +127,8 @@ function TroubleLine({ of }: { of: Trouble }) {
       <div>
         <p class="say">
           <span class="for-readers kind">{word}</span>{" "}
-          {mayOpen ? <a href={hrefOf(place, of)}>{title}</a> : <strong>{title}</strong>}: <Text of={text} most={400} />
+          {mayOpen ? <a href={hrefOf(place, of, query)}>{title}</a> : <strong>{title}</strong>}:{" "}
+          <Text of={text} most={400} />
         </p>
         {why !== undefined && (
           <p class="why">
@@ -137,7 +140,7 @@ function TroubleLine({ of }: { of: Trouble }) {
       </div>
       <span class="muted">{since !== null && <Time at={since} />}</span>
       {mayOpen && step !== "" && (
-        <a class="button small" href={hrefOf(place, of)}>
+        <a class="button small" href={hrefOf(place, of, query)}>
           {step}
         </a>
       )}

@@ -4,16 +4,19 @@ import type { TypeList } from "../../../src/client/flow.ts";
 import type { LetterGroups } from "../../../src/core/control/group-letters.ts";
 import type { AlarmView } from "../../../src/core/control/metric-history.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
+import type { Deployment } from "../../../src/core/ports/deployments.ts";
 import type { QueueView } from "../../../src/operations/views.ts";
-import { count, duration } from "../format.ts";
+import { deploymentName, lastOf, newSince } from "../deployments.ts";
+import { count, counted, duration } from "../format.ts";
 import { useLive } from "../live-load.ts";
 import { type Loaded, useLoad } from "../load.ts";
 import { Curl } from "../parts/curl.tsx";
+import { SinceDeployment, useDeployments } from "../parts/deployments.tsx";
 import { Icon, type IconName } from "../parts/icon.tsx";
 import { beside } from "../parts/later.tsx";
 import { Answer, Nothing, Page, Section } from "../parts/layout.tsx";
 import { Table } from "../parts/table.tsx";
-import { Status, Text, Time } from "../parts/text.tsx";
+import { now, Status, Text, Time } from "../parts/text.tsx";
 import { href, type QueryValues } from "../route.ts";
 import { api, chosenTenant, hrefOf, may, mayChange, type PathOf, tenant, tenantName } from "../session.ts";
 import { Charts } from "./overview-charts.tsx";
@@ -46,7 +49,9 @@ export function OverviewPage() {
   const retrying = useLive(`retrying ${tenant.value}`, readRetrying);
   const alarms = useAdmin<{ alarms: AlarmView[] }>("/alarms", { alarms: [] });
   const queues = useAdmin<QueuesAnswer>("/queues", { queues: {} });
-  const found = troublesIn({ alarms, types, queues, schedules, groups, retrying });
+  const deployments = useDeployments();
+  const last = lastOf(deployments, now.value);
+  const found = troublesIn({ alarms, types, queues, schedules, groups, retrying, last });
   const { length } = found.troubles;
   const newest = useLive(`newest ${tenant.value}`, readNewest, { leastMs: 2_000 });
   const isFirst = useFirstVisit(newest.value);
@@ -54,9 +59,10 @@ export function OverviewPage() {
     <Page title="Overview" about={tenantName.value} state={length === 0 ? undefined : `${length} need you`}>
       {isFirst && <FirstTask />}
       <Troubles of={found} />
+      {last !== undefined && groups.value !== undefined && <LastDeployment {...{ last }} of={groups.value} />}
       {may("admin") && <Tiles of={queues} />}
-      {may("admin") && <Charts />}
-      <FailingMost of={groups} />
+      {may("admin") && <Charts deployments={deployments} />}
+      <FailingMost of={groups} last={last} />
       {may("admin") && <Tiers of={queues} />}
       <div class="cards">
         <NewestTasks of={newest} />
@@ -78,6 +84,32 @@ function useFirstVisit(newest: Some | undefined): boolean {
 
 /** Its code is loaded where it is shown. */
 const FirstTask = beside(async () => (await import("./first-task.tsx")).FirstTask);
+
+/** The errors that are new since the last deployment, and the way to them. */
+function LastDeployment({ last, of }: { last: Deployment; of: LetterGroups }) {
+  const found = newSince(last, of);
+  const name = deploymentName(last, now.value);
+  const tasks = found?.reduce((sum, group) => sum + group.count, 0) ?? 0;
+  return (
+    <section class="part hours" aria-label="The last deployment">
+      {found === undefined || found.length === 0 ? (
+        <p>
+          {found === undefined
+            ? `There are more dead letters than are counted here: what is new since ${name} is not known.`
+            : `No error is new since ${name}.`}
+        </p>
+      ) : (
+        <p>
+          <strong>{counted(found.length, "error")}</strong> with {counted(tasks, "failed task")}{" "}
+          {found.length === 1 ? "is" : "are"} new since {name}.{" "}
+          <a class="button small" href={linkTo(["dead-letters"], { since: "deployment" })}>
+            See what is new
+          </a>
+        </p>
+      )}
+    </section>
+  );
+}
 
 /** The numbers of tasks of all tenants that run, wait and retry now. */
 function Tiles({ of }: { of: Loaded<QueuesAnswer> }) {
@@ -120,7 +152,7 @@ const linkTo = (steps: readonly string[], query: QueryValues = {}): string =>
 
 const groupsShown = 8;
 
-function FailingMost({ of: groups }: { of: Loaded<LetterGroups> }) {
+function FailingMost({ of: groups, last }: { of: Loaded<LetterGroups>; last: Deployment | undefined }) {
   return (
     <Section title="What fails most" actions={<a href={linkTo(["dead-letters"])}>All dead letters</a>}>
       <Answer of={groups}>
@@ -129,7 +161,7 @@ function FailingMost({ of: groups }: { of: Loaded<LetterGroups> }) {
             {of.groups.length === 0 ? (
               <Nothing>No dead letters. Tasks that fail for good come here.</Nothing>
             ) : (
-              <Groups of={of.groups.slice(0, groupsShown)} />
+              <Groups of={of.groups.slice(0, groupsShown)} fresh={newSince(last, of) ?? []} last={last} />
             )}
             {(of.groups.length > groupsShown || !of.complete) && (
               <p class="muted">
@@ -151,7 +183,14 @@ const ErrorText = ({ of }: { of: string | null }) => (
   </span>
 );
 
-const Groups = ({ of }: { of: LetterGroups["groups"] }) => (
+interface GroupsProps {
+  of: LetterGroups["groups"];
+  /** The groups that are new since the last deployment. */
+  fresh: LetterGroups["groups"];
+  last: Deployment | undefined;
+}
+
+const Groups = ({ of, fresh, last }: GroupsProps) => (
   <Table
     label="What fails most"
     rows={of}
@@ -177,7 +216,15 @@ const Groups = ({ of }: { of: LetterGroups["groups"] }) => (
           </>
         ),
       },
-      { name: "Since", cell: ({ first_failed_at }) => <Time at={first_failed_at} /> },
+      {
+        name: "Since",
+        cell: (group) => (
+          <>
+            <Time at={group.first_failed_at} />{" "}
+            <SinceDeployment last={last} is={fresh.includes(group)} type={group.type} />
+          </>
+        ),
+      },
       {
         name: "Newest",
         // In an answer for all tenants, a group does not say whose its newest one is.

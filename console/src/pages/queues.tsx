@@ -3,6 +3,7 @@ import type { QueueView } from "../../../src/operations/views.ts";
 import { count, duration } from "../format.ts";
 import { useLoad } from "../load.ts";
 import { Curl } from "../parts/curl.tsx";
+import { useDeployments } from "../parts/deployments.tsx";
 import { FormDialog } from "../parts/dialog.tsx";
 import { Answer, Page } from "../parts/layout.tsx";
 import { Table } from "../parts/table.tsx";
@@ -36,7 +37,7 @@ export function QueuesPage() {
           )}
         </Answer>
       </section>
-      <Charts />
+      <Charts deployments={useDeployments()} />
       <Curl of={{ path: "/queues" }} />
       {chosen.value !== undefined && <PauseDialog of={chosen.value} onClose={chosen.close} />}
     </Page>

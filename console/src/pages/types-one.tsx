@@ -2,15 +2,17 @@ import type { TypeList } from "../../../src/client/flow.ts";
 import type { LetterGroups } from "../../../src/core/control/group-letters.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
 import type { TypeView } from "../../../src/operations/views.ts";
+import { lastOf, newSince } from "../deployments.ts";
 import { count, duration } from "../format.ts";
 import { useLive } from "../live-load.ts";
 import { Ask } from "../parts/action.tsx";
 import { Curl } from "../parts/curl.tsx";
+import { SinceDeployment, useDeployments } from "../parts/deployments.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Json } from "../parts/json.tsx";
 import { Answer, Facts, Nothing, Page, Section } from "../parts/layout.tsx";
 import { Table } from "../parts/table.tsx";
-import { Status, Text, Time } from "../parts/text.tsx";
+import { now, Status, Text, Time } from "../parts/text.tsx";
 import { href } from "../route.ts";
 import { api, chosenTenant, may, mayChange, tenant } from "../session.ts";
 import { useShown } from "../signals.ts";
@@ -119,16 +121,17 @@ function Fails({ name }: { name: string }) {
     groupTimes,
   );
   const keep = { type: name, tenant: chosenTenant.value };
+  const last = lastOf(useDeployments(), now.value);
   return (
     <Section title="What fails" actions={<a href={href(["dead-letters"], keep)}>Dead letters</a>}>
       <Answer of={groups}>
-        {({ groups: all }) =>
-          all.length === 0 ? (
+        {(answer) =>
+          answer.groups.length === 0 ? (
             <Nothing>No dead letters of this type.</Nothing>
           ) : (
             <Table
               label="What fails"
-              rows={all}
+              rows={answer.groups}
               keyOf={({ fingerprint }) => fingerprint}
               columns={[
                 { name: "Tasks", numeric: true, cell: (group) => <strong>{count(group.count)}</strong> },
@@ -143,7 +146,15 @@ function Fails({ name }: { name: string }) {
                     </>
                   ),
                 },
-                { name: "Since", cell: ({ first_failed_at }) => <Time at={first_failed_at} /> },
+                {
+                  name: "Since",
+                  cell: (group) => (
+                    <>
+                      <Time at={group.first_failed_at} />{" "}
+                      <SinceDeployment last={last} is={newSince(last, answer)?.includes(group) === true} type={name} />
+                    </>
+                  ),
+                },
                 { name: "Newest", numeric: true, cell: ({ last_failed_at }) => <Time at={last_failed_at} /> },
               ]}
             />

@@ -1,7 +1,11 @@
 import { useSignal } from "@preact/signals";
+import type { Deployment } from "../../../src/core/ports/deployments.ts";
+import { type Mark, marksIn, marksText } from "../deployments.ts";
 import { localTime } from "../format.ts";
 import { toggling } from "../signals.ts";
+import { MarkLegend, MarkLines } from "./deployments.tsx";
 import { Table } from "./table.tsx";
+import { now } from "./text.tsx";
 
 /** A line of a chart. Null: there is no value at that time. */
 export interface ChartLine {
@@ -27,15 +31,19 @@ const high = 160;
 export function Chart({
   label,
   data,
+  deployments,
   format,
 }: {
   /** For screen readers. */
   label: string;
   data: ChartData;
+  /** Newest first. The chart marks the deployments of its time. */
+  deployments: readonly Deployment[];
   /** A value as people read it. */
   format: (value: number) => string;
 }) {
   const { times, lines } = data;
+  const marks = marksIn(deployments, (times[0] ?? 0) * 1_000, (times.at(-1) ?? 0) * 1_000, now.value);
   const top = topOf(lines);
   const ends = [times[0], times[Math.floor(times.length / 2)], times.at(-1)];
   return (
@@ -46,14 +54,20 @@ export function Chart({
             <span class={`swatch ${colour}${isDashed(index) ? " dashed" : ""}`} aria-hidden="true" /> {name}
           </li>
         ))}
+        {marks.length > 0 && (
+          <li>
+            <MarkLegend of={marks} />
+          </li>
+        )}
       </ul>
-      <div class="plot" role="img" aria-label={`${label}. The table below has the values.`}>
+      <div class="plot" role="img" aria-label={labelOf(label, marks)}>
         <svg class="i" viewBox={`0 0 ${wide} ${high}`} preserveAspectRatio="none" aria-hidden="true">
           <path class="grid" d={`M0 0H${wide}M0 ${high / 2}H${wide}M0 ${high}H${wide}`} />
           {lines.map(({ name, colour, values }, index) => (
             <path key={name} class={`${colour}${isDashed(index) ? " dashed" : ""}`} d={pathOf(values, top)} />
           ))}
         </svg>
+        {marks.length > 0 && <MarkLines of={marks} />}
         <span class="most" aria-hidden="true">
           {format(top)}
         </span>
@@ -67,6 +81,9 @@ export function Chart({
     </div>
   );
 }
+
+const labelOf = (label: string, marks: readonly Mark[]): string =>
+  [label, ...(marks.length > 0 ? [`Marked: ${marksText(marks)}`] : []), "The table below has the values."].join(". ");
 
 /** Lines differ by more than their colours. */
 const isDashed = (index: number): boolean => index % 2 === 1;

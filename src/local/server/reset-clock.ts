@@ -7,7 +7,7 @@ import { localTable } from "../../settings/config.ts";
 import { queueSpecs } from "../deployment/resources.ts";
 import type { QueueStore } from "../sqs/queue-store.ts";
 
-/** Items of Offload's own that have times, and are made anew: of its daily task, of the schedules in the code, of starts. */
+/** Items of Offload's own with times, made anew: of its daily task, of the schedules in the code, of starts. */
 const own = [
   `task#${systemTenant}#`,
   `term#${systemTenant}#`,

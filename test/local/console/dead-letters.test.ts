@@ -24,6 +24,7 @@ describeConsole("dead letters, types and queues", {}, (here) => {
   test("60 failed tasks of one error are one group, whatever number their texts have", {
     timeout: 300_000,
   }, async () => {
+    const first = new Date().toISOString();
     const many = Array.from({ length: 60 }, (_, index) => fail(`order ${index} has no address`));
     const others = [1, 2, 3].map((number) => fail(`printer ${number} is on fire`));
     await submitAll(here.operator, many);
@@ -38,12 +39,25 @@ describeConsole("dead letters, types and queues", {}, (here) => {
           "60 order n has no address",
         ].sort(),
       );
-    page = await here.browser.open("dev-acme", "#/dead-letters");
+    page = await here.browser.open("dev-acme", "#/overview");
+    await deployedBefore(page, first);
+    await page.goto(`${here.url}/console#/dead-letters`);
     // The largest group stands open.
     await page.getByRole("heading", { name: "60 × probe.fail" }).waitFor();
     await group("<img src=x onerror=alert(1)>").waitFor();
     await page.locator(".when rect").first().waitFor();
     expect(await page.title()).toBe("64 · Dead letters · Offload local");
+    expect(
+      await group("")
+        .getByText(/^since the deployment of \d\d:\d\d$/)
+        .count(),
+    ).toBe(3);
+    await page.getByRole("link", { name: "Show only what is new" }).click();
+    await page.getByText(/^Only what is new since the deployment of/).waitFor();
+    expect(await page.getByRole("button", { name: "Replay all found …" }).count()).toBe(0);
+    await clean("dead-letters-new");
+    await page.getByRole("link", { name: "Show all" }).click();
+    await page.getByRole("button", { name: "Replay all found …" }).waitFor();
     await clean("dead-letters");
     await page.keyboard.press("j");
     await page.getByRole("heading", { name: "3 × probe.fail" }).waitFor();
@@ -88,6 +102,13 @@ describeConsole("dead letters, types and queues", {}, (here) => {
   });
 
   test("a paused type's tasks wait, and start when it is resumed", { timeout: 300_000 }, async () => {
+    await page.goto(`${here.url}/console#/types/probe.fail`);
+    await page
+      .getByRole("region", { name: "What fails" })
+      .getByRole("link", { name: /^all since the deployment of/ })
+      .first()
+      .waitFor();
+    await clean("type-fails");
     await page.goto(`${here.url}/console#/types`);
     await page.getByRole("row").filter({ hasText: "Returns its value." }).getByText("runs").waitFor();
     await clean("types");
@@ -128,3 +149,11 @@ describeConsole("dead letters, types and queues", {}, (here) => {
     expect(here.browser.problems).toEqual([]);
   });
 });
+
+/** A deployment at a time, and one a day before it: a local server has only its own start behind it. */
+const deployedBefore = (page: Page, at: string) =>
+  page.route(/\/deployments(\?|$)/, (route) => {
+    const times = [at, new Date(Date.parse(at) - 86_400_000).toISOString()];
+    const deployments = times.map((deployed_at) => ({ deployed_at, version: "1.0.0", rolled_back: false }));
+    return route.fulfill({ json: { deployments } });
+  });

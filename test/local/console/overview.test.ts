@@ -98,7 +98,7 @@ describeConsole("the overview", {}, (here) => {
       .waitFor();
     await part("Throughput and waits").getByText("As a table").first().click();
     await page.getByRole("region", { name: /^Ended tasks/ }).waitFor();
-    await expect.poll(() => page.locator(".plot svg").count(), patient).toBe(2);
+    await expect.poll(() => page.locator(".plot svg:not(.marks)").count(), patient).toBe(2);
     await clean("overview-admin");
     await page.getByRole("combobox", { name: "Time" }).selectOption("12");
     await part("Throughput and waits")
@@ -111,7 +111,7 @@ describeConsole("the overview", {}, (here) => {
   test("alarms come first, then what fails, breakers and pauses, and charts have their lines", {
     timeout: 300_000,
   }, async () => {
-    await page.route(/\/(alarms|types|metrics)(\?|$)/, async (route) => {
+    await page.route(/\/(alarms|types|metrics|deployments)(\?|$)/, async (route) => {
       const answer = await route.fetch();
       const json = (await answer.json()) as Record<string, unknown>;
       const path = new URL(route.request().url()).pathname;
@@ -126,10 +126,22 @@ describeConsole("the overview", {}, (here) => {
     await page.locator(".troubles").getByText("order 1002: the printer is on fire").waitFor();
     expect(await page.title()).toBe("6 need you · Overview · Offload local");
     await page.getByText("The oldest task has waited for an hour.").waitFor();
-    await expect.poll(() => page.locator(".plot svg").count(), patient).toBe(2);
+    await expect.poll(() => page.locator(".plot svg:not(.marks)").count(), patient).toBe(2);
     const line = page.locator(".plot path.good").first();
     expect((await line.getAttribute("d"))?.match(/L/g)).toHaveLength(59);
     expect(await line.evaluate((path) => getComputedStyle(path).stroke)).toMatch(/^rgb/);
+    const plot = page.getByRole("img", { name: /Marked: deployments at \d\d:\d\d, \d\d:\d\d\./ });
+    expect(await plot.count()).toBe(2);
+    expect(await page.locator(".marks").first().locator("line").count()).toBe(2);
+    await page
+      .locator(".legend")
+      .first()
+      .getByText(/deployments at \d\d:\d\d, \d\d:\d\d$/)
+      .waitFor();
+    const since = /since the deployment of \d\d:\d\d$/;
+    expect(await page.locator(".troubles").getByText(since).count()).toBe(2);
+    expect(await rows("What fails most").getByRole("link", { name: since }).count()).toBe(2);
+    await page.getByText("2 errors with 3 failed tasks are new since").waitFor();
     await clean("overview-charts");
   });
 
@@ -167,7 +179,7 @@ describeConsole("the overview", {}, (here) => {
   });
 });
 
-/** An alarm, an open breaker, and figures of three hours: what the local server does not have. */
+/** An alarm, an open breaker, two deployments, and figures of three hours: what the local server does not have. */
 function made(path: string, json: Record<string, unknown>): Record<string, unknown> {
   const since = new Date(Date.now() - 3_600_000).toISOString();
   if (path === "/alarms") {
@@ -189,6 +201,11 @@ function made(path: string, json: Record<string, unknown>): Record<string, unkno
         type.name === "probe.fail" ? { ...type, breaker } : type,
       ),
     };
+  }
+  if (path === "/deployments") {
+    const at = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
+    const deployment = { version: "1.0.0", rolled_back: false };
+    return { deployments: [20, 80].map((minutes) => ({ ...deployment, deployed_at: at(minutes) })) };
   }
   const { from, period_seconds } = json as { from: string; period_seconds: number };
   const points = (value: (index: number) => number) =>

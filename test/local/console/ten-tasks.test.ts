@@ -128,6 +128,32 @@ describeConsole("a person's ten tasks", {}, (here) => {
     });
   });
 
+  test("a deployment", { timeout: 300_000 }, async () => {
+    const deployed_at = new Date().toISOString();
+    const times = [deployed_at, new Date(Date.now() - 86_400_000).toISOString()];
+    // A local server has only its own start behind it.
+    await page.route(/\/deployments(\?|$)/, (route) =>
+      route.fulfill({
+        json: { deployments: times.map((at) => ({ deployed_at: at, version: "1.0.0", rolled_back: false })) },
+      }),
+    );
+    for (const order of ["4714", "4715"]) await fails("the amount is not a number", order);
+    await walk("see what the last deployment broke", async (way) => {
+      await way.click(page.getByRole("link", { name: "See what is new" }));
+      await page.getByRole("heading", { name: "2 × probe.fail" }).waitFor();
+      await page.getByText(/^Only what is new since the deployment of \d\d:\d\d\./).waitFor();
+    });
+    const groups = page.getByRole("navigation", { name: "Groups" }).getByRole("listitem");
+    expect(await groups.count()).toBe(1);
+    expect(await groups.getByText(/^since the deployment of \d\d:\d\d$/).count()).toBe(1);
+    await page.getByRole("link", { name: /^all since the deployment of/ }).click();
+    await page
+      .getByText(/^order=4715$|order 4715|4715/)
+      .first()
+      .waitFor();
+    expect(await page.getByText("4713").count()).toBe(0);
+  });
+
   test("tasks that wait", { timeout: 300_000 }, async () => {
     for (const order of ["4801", "4802", "4803", "4804"]) await later(order);
     expectStatus(
