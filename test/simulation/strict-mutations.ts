@@ -73,11 +73,11 @@ export const strictMutations: readonly Mutation[] = [
   },
   {
     name: "strict: a task passes those that wait",
+    test: "test/core/extras/limits/strict.test.ts",
     file: "extras/limits/strict-order.ts",
     in: "takeTurn",
     find: "  if (first !== undefined && first.taskId !== task && first.createdAt <= enqueued_at) return undefined;\n",
     replace: "",
-    theme: "strict",
   },
   {
     name: "strict: a task on its way loses its turn after a minute",

@@ -43,6 +43,7 @@ export const uniqueMutations: readonly Mutation[] = [
   },
   {
     name: "unique: a late repeat of a replacement brings its input back",
+    test: "test/core/extras/unique/unique-races.test.ts",
     file: "extras/unique/replace-input.ts",
     in: "replaceInput",
     find: "      replaced: replaced === 0 ? { absent: true } : { is: replaced },\n",

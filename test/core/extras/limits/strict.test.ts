@@ -334,6 +334,18 @@ describe("the turn of a task on its way to a worker", () => {
     expect(told).toEqual(whole(1, 2, 3));
   });
 
+  test("the process that gave the turn back died before it let the next task go: a later one does not pass that", async () => {
+    const { acceptAll, lines, pool, told } = setUp();
+    await acceptAll({ ms: 20_000 }, {});
+    await pool.pass(10_000);
+    // The turn is free for a moment, in which the third task comes.
+    const { places } = await lines.state(line);
+    for (const [task, untilMs] of places) await lines.dropPlace(line, task, untilMs);
+    await acceptAll({ n: 3 });
+    await pool.pass(1_300_000);
+    expect(told.filter((text) => text.endsWith("begins"))).toEqual(["1 begins", "2 begins", "3 begins"]);
+  });
+
   test("tasks of a line that is throttled wait in one shard, in their order", async () => {
     const { acceptAll, lines, pool, told } = setUp();
     const add = lines.add.bind(lines);
