@@ -24,7 +24,13 @@ export function judge(seen: Seen): string[] {
 }
 
 const rules: Record<Key["kind"], (seen: Seen) => string[]> = {
-  collect: (seen) => [...eachInOneList(seen), ...places(seen), ...listsInOrder(seen), ...ends(seen, ["completed"])],
+  collect: (seen) => [
+    ...eachInOneList(seen),
+    ...places(seen),
+    ...listsInOrder(seen),
+    ...oneAtATime(seen),
+    ...ends(seen, ["completed"]),
+  ],
   restart: (seen) => [
     ...neverTwo(seen),
     ...startsInOrder(seen),
@@ -111,6 +117,19 @@ function listsInOrder(seen: Seen): string[] {
         ? [`${number} is behind ${before.number}, which was sent after its answer`]
         : [];
     });
+  });
+}
+
+/** The limit of a key holds: no attempt starts while another one runs. Lists have no order when they are tried again. */
+function oneAtATime({ notes }: Seen): string[] {
+  let open: Did[] = [];
+  return notes.flatMap((one) => {
+    const before = open;
+    if (one.what === "killed") open = open.filter(({ pid }) => !one.pids.includes(pid));
+    else if (one.what === "end") open = open.filter((other) => nameOf(other) !== nameOf(one));
+    else open = [...open, one];
+    const others = one.what === "start" ? before : [];
+    return others.map(({ task, attempt }) => `a list of ${task} runs in attempt ${attempt}, and another one starts`);
   });
 }
 

@@ -71,6 +71,7 @@ describe("the judge finds", () => {
     ["is behind 1", seen("collect", ran("t0", [1, 0]), { ...list, collected: [2, 1] })],
     ["is not number 2", seen("collect", ran("t0", [1, 0]), list)],
     ["got 0", seen("collect", [start("t0", [0]), killed(1), ...ran("t0", [0, 1])], list)],
+    ["another one starts", seen("collect", [start("t0", [0]), ...ran("t1", [1])], { collected: [1, 1] })],
     ["while attempt 1 of t0 runs", seen("restart", [start("t0", [0]), ...ran("t1", [1]), end("t0", [0])])],
     ["after the start of t1", seen("restart", [start("t0", [0]), killed(1), start("t1", [1]), end("t0", [0])])],
     ["did not run to its end", seen("restart", [...ran("t0", [0]), start("t1", [1]), end("t1", [1], "stopped")])],
