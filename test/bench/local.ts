@@ -5,6 +5,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 /** A local server of a benchmark's own, on free ports, that keeps nothing. */
 export interface Local {
+  /** The server's process. */
+  pid: number;
   /** Submits a task and gives its id. */
   submit(type: string, input: object, where: Placing): Promise<string>;
   /** Waits until tasks have started, and gives when each could start and did, in seconds, in the order of their ids. */
@@ -48,6 +50,7 @@ export async function startLocal(): Promise<Local> {
   if (message === undefined) throw new Error("the local server did not start");
   const { url } = message as { url: string };
   return {
+    pid: child.pid ?? 0,
     submit: async (type, input, { priority, delaySeconds: delay_seconds = 0 }) => {
       const { task_id } = await call<{ task_id: string }>(url, "POST", "/tasks", {
         ...{ type, input, priority, delay_seconds },

@@ -9,6 +9,7 @@ import { kinds } from "./contestants.ts";
 import { statusCpu, submitCpu, workerCpu } from "./cpu.ts";
 import { directSubmit } from "./direct.ts";
 import { emulatedBenchmark } from "./emulated.ts";
+import { localRate } from "./local-rate.ts";
 import { type Benchmark, isMet, isWorse, type Report } from "./measure.ts";
 import { planner } from "./planner.ts";
 import { reload } from "./reload.ts";
@@ -27,6 +28,7 @@ const benchmarks: readonly Benchmark[] = [
   coldStart,
   ...kinds.map(emulatedBenchmark),
   tierLatency,
+  localRate,
   planner,
   reload,
 ];

@@ -8,6 +8,26 @@ declare module "dynalite/db/index.js" {
     get(key: string, done: Done<unknown>): void;
     put(key: string, value: unknown, done: Done<void>): void;
     del(key: string, done: Done<void>): void;
+    /** Calls back when no other operation has the key. What `release` returns ends the lock. */
+    lock(key: string, work: (release: (done: () => void) => () => void) => void): void;
+  }
+
+  interface KeyElement {
+    AttributeName: string;
+    KeyType: string;
+  }
+
+  /** The definition of a table, as DescribeTable returns it and dynalite stores it. */
+  export interface Definition {
+    TableStatus: string;
+    AttributeDefinitions: readonly { AttributeName: string; AttributeType: string }[];
+    KeySchema: readonly KeyElement[];
+    GlobalSecondaryIndexes?: readonly {
+      IndexName: string;
+      KeySchema: readonly KeyElement[];
+      Projection: { ProjectionType: string };
+    }[];
+    LocalSecondaryIndexes?: readonly object[];
   }
 
   /** Keys, or values, of a range. It keeps what it can see until it is closed. */
@@ -22,6 +42,8 @@ declare module "dynalite/db/index.js" {
     type: "put" | "del";
     key: string;
     value?: unknown;
+    /** `utf8`: the value is the text of its JSON. */
+    valueEncoding?: "utf8";
   }
 
   /** A LevelDB folder, or a database in memory. */
@@ -39,6 +61,7 @@ declare module "dynalite/db/index.js" {
       compactRange(first: string, last: string): Promise<void>;
     };
     tableDb: Items;
+    getTable(name: string, done: Done<Definition>): void;
     getItemDb(table: string): Items;
     getIndexDb(type: string, table: string, index: string): Items;
   }
@@ -52,6 +75,10 @@ declare module "dynalite/db/index.js" {
       updateTableMs: number;
       deleteTableMs: number;
     }): Store;
+    /** Compares a value with others, as an operator or a function of an expression does. */
+    compare(comparison: string, value: unknown, others: readonly unknown[]): boolean;
+    /** The value at a path in an item. */
+    mapPath(path: readonly (string | number)[], item: object): { readonly [type: string]: unknown } | undefined;
   };
   export default exported;
 }

@@ -13,6 +13,7 @@ type Action = (store: Store, input: object, done: Answer) => void;
 /** The operations that change one item, and so also its index entries. */
 const itemWrites = ["PutItem", "UpdateItem", "DeleteItem"] as const;
 const otherWrites = ["BatchWriteItem", "CreateTable", "DeleteTable", "TagResource", "UntagResource", "UpdateTable"];
+const tableChanges = ["CreateTable", "DeleteTable", "UpdateTable"];
 const reads = [
   ...["BatchGetItem", "DescribeTable", "DescribeTimeToLive", "GetItem", "ListTables", "ListTagsOfResource"],
   ...["Query", "Scan"],
@@ -22,6 +23,9 @@ const isItemWrite = (operation: string): boolean => (itemWrites as readonly stri
 
 /** True for an operation that writes to the disk. */
 export const isWrite = (operation: string): boolean => isItemWrite(operation) || otherWrites.includes(operation);
+
+/** True for an operation after which a table may have other keys and indexes, or be gone. */
+export const changesTables = (operation: string): boolean => tableChanges.includes(operation);
 
 /** True for an operation that the emulator knows. */
 export const isOperation = (operation: string): boolean => isWrite(operation) || reads.includes(operation);

@@ -1,21 +1,16 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
-import dynalite, { type LevelIterator, type Store } from "dynalite/db/index.js";
+import dynalite, { type Definition, type LevelIterator, type Store } from "dynalite/db/index.js";
 import { DiskFaults } from "../disk/disk-faults.ts";
-import { isWrite, runOperation } from "./table-operations.ts";
+import { KnownOperations } from "./known-operations.ts";
+import { changesTables, isWrite, runOperation } from "./table-operations.ts";
 
 /** LevelDB writes files of this size, so it needs this much room to work again after the disk was full. */
 const roomBytes = 8 * 1024 * 1024;
 
 /** Time between two tries to work again, in milliseconds. */
 const repairEveryMs = 1_000;
-
-/** The definition of a table, as DescribeTable returns it and dynalite stores it. */
-interface Definition {
-  TableStatus: string;
-  GlobalSecondaryIndexes?: object[];
-}
 
 function create(path: string | undefined): Store {
   const store = dynalite.create({ path, createTableMs: 0, updateTableMs: 0, deleteTableMs: 0 });
@@ -88,6 +83,7 @@ export class TableStore {
   readonly #path: string | undefined;
   readonly #faults: DiskFaults;
   #store: Store;
+  #known: KnownOperations;
   /** The reason why writes are refused. Undefined: all is well. */
   #fault: unknown;
   /** True when a try to open the folder again failed, so reads fail, too. */
@@ -99,6 +95,7 @@ export class TableStore {
     this.#path = path;
     this.#faults = faults;
     this.#store = create(path);
+    this.#known = new KnownOperations(this.#store);
   }
 
   /**
@@ -148,12 +145,25 @@ export class TableStore {
     if (this.#fault !== undefined && (this.#closed || isWrite(operation))) await this.#repair();
     await this.#repairing;
     try {
-      return await runOperation(this.#store, operation, input);
+      return await this.#run(operation, input);
     } catch (error) {
       if (this.#path === undefined || !isWrite(operation) || !isLevelError(error)) throw error;
       this.#fault ??= error;
       throw this.#faults.failed(this.#path, error);
     }
+  }
+
+  async #run(operation: string, input: object): Promise<object> {
+    const known = this.#known;
+    if (changesTables(operation)) known.forget();
+    const name = known.nameOf(operation, input);
+    const answer = name === undefined ? undefined : await known.run(name, operation, input);
+    if (answer !== undefined) return answer;
+    const found = await runOperation(this.#store, operation, input).finally(() => {
+      if (changesTables(operation)) known.forget();
+    });
+    if (name !== undefined) await known.learn(name, operation, input);
+    return found;
   }
 
   /** Writes the folder's files anew without what was deleted. */
@@ -184,6 +194,7 @@ export class TableStore {
       if (!this.#closed) await this.#store.db.close();
       this.#closed = true;
       this.#store = create(path);
+      this.#known = new KnownOperations(this.#store);
       await this.#store.db.open();
       this.#closed = false;
       this.#fault = undefined;
