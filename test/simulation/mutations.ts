@@ -651,7 +651,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "an expiry whose answer was lost is not followed up",
-    theme: "steps",
+    test: "test/core/pipeline/work/work.test.ts",
     file: "pipeline/work/claim.ts",
     in: "expire",
     find: "if (changed.record !== undefined && isTerminal(changed.record.status))\n    await followUp(ports, changed.record, envelope);",

@@ -783,6 +783,20 @@ describe("a claim whose answer was lost", () => {
   });
 });
 
+test("an expiry whose answer was lost is told when the client repeats the call", async () => {
+  const { accept, work, records, clock, ports } = setUp();
+  await accept({ expires_in_seconds: 60, callback: { url: "https://example.com/hook" } });
+  await clock.advance(60_000);
+  const change = records.change.bind(records);
+  records.change = async (key, given) => {
+    if (given.set?.status === "expired") await change(key, given);
+    return change(key, given);
+  };
+  const send = vi.spyOn(ports.notices, "send");
+  expect(await work()).toEqual(["done"]);
+  expect(send).toHaveBeenCalledExactlyOnceWith([expect.objectContaining({ kind: "end" })]);
+});
+
 describe("an unreadable message", () => {
   test.each([
     ["text that is not JSON", "{"],
