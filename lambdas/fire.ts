@@ -48,7 +48,7 @@ const ports = {
     (await import("../src/aws/act-on-event.ts")).actOnEventWith({ ...dispatch, newId, types, refusedEvents }, ...given),
   scheduleGate: lazyPort<SubmitGate>(async () => (await import("../src/aws/gate.ts")).scheduleGateOf(config, dispatch)),
   ...lazyRescue(config, dispatch),
-  deployments: lazyPort<Pick<Deployments, "note">>(
+  deployments: lazyPort<Deployments>(
     async () => new (await import("../src/aws/deployments.ts")).DynamoDeployments(table),
   ),
   noteTenantOfEvent: tenantNoter(tenants, base.log),

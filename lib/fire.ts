@@ -58,7 +58,7 @@ export function addRules(fire: PipelineFunction, { scheduling, events }: DataSta
  */
 function addDeployedRule(fire: PipelineFunction, version: string, firingsArn: string): void {
   const rule = new CfnRule(fire, "Deployed", {
-    description: "Notes that a deployment has ended, and looks at waiting tasks",
+    description: "Notes when a deployment starts and ends, and then looks at waiting tasks",
     eventPattern: deployedPattern(Aws.STACK_ID),
     targets: [
       {

@@ -6,7 +6,7 @@ import type { Deployment } from "../../src/core/ports/deployments.ts";
  * @param deployments Newest first.
  */
 export function lastOf(deployments: readonly Deployment[], nowMs: number): Deployment | undefined {
-  const [last, before] = deployments.filter(({ deployed_at }) => Date.parse(deployed_at) <= nowMs);
+  const [last, before] = deployments.filter(({ started_at }) => Date.parse(started_at) <= nowMs);
   return before === undefined ? undefined : last;
 }
 
@@ -26,7 +26,7 @@ export const newSince = <Group extends { first_failed_at: string }>(
 ): Group[] | undefined =>
   last === undefined || !complete
     ? undefined
-    : groups.filter(({ first_failed_at }) => first_failed_at >= last.deployed_at);
+    : groups.filter(({ first_failed_at }) => first_failed_at >= last.started_at);
 
 /** A time of the day on the reader's clock, with its day unless it is today. */
 export function timeOfDay(iso: string, nowMs: number): string {
@@ -37,8 +37,8 @@ export function timeOfDay(iso: string, nowMs: number): string {
 }
 
 /** A deployment in a sentence: `the deployment of 14:02`. */
-export const deploymentName = ({ deployed_at, rolled_back }: Deployment, nowMs: number): string =>
-  `the ${rolled_back ? "roll-back" : "deployment"} of ${timeOfDay(deployed_at, nowMs)}`;
+export const deploymentName = ({ started_at, rolled_back }: Deployment, nowMs: number): string =>
+  `the ${rolled_back ? "roll-back" : "deployment"} of ${timeOfDay(started_at, nowMs)}`;
 
 /** A deployment in a picture of times. */
 export interface Mark {
@@ -58,7 +58,7 @@ export function marksIn(deployments: readonly Deployment[], fromMs: number, toMs
   const marks: Mark[] = [];
   let right = 200;
   for (const deployment of deployments) {
-    const { deployed_at: id, rolled_back } = deployment;
+    const { started_at: id, rolled_back } = deployment;
     const atMs = Date.parse(id);
     if (atMs < fromMs || atMs > nowMs) continue;
     const at = Math.min(100, (100 * (atMs - fromMs)) / Math.max(1, toMs - fromMs));

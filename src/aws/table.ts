@@ -36,6 +36,7 @@ import { createHash } from "../util/node-crypto.ts";
  * | largest number of shards that lists ever had | `list-shards` | `list-shards` |
  * | limits of the deployment, of a tenant | `limits`, `limits#<tenant>` | `limits` |
  * | deployment that has ended | `deployments` | `<time>` |
+ * | start of the last deployment | `deployment-start` | `deployment-start` |
  * | catalogue of task types, for programs that submit directly | `catalog` | `catalog` |
  * | schedule | `schedules#<tenant>` | `<schedule id>` |
  * | state of a schedule of the app, for a tenant or for all (`*`) | `app-schedule#<schedule id>` | `<tenant>` |

@@ -4,6 +4,16 @@ import { type Deployment, type Deployments, mostDeployments } from "../core/port
 export class MemoryDeployments implements Deployments {
   readonly #byTime = new Map<string, Deployment>();
 
+  #start: string | undefined;
+
+  async begin(at: string): Promise<void> {
+    this.#start = at;
+  }
+
+  async begun(): Promise<string | undefined> {
+    return this.#start;
+  }
+
   async note(deployment: Deployment): Promise<void> {
     this.#byTime.set(deployment.deployed_at, { ...deployment });
   }

@@ -144,7 +144,10 @@ const deployments = withName(
       .array(
         sameAs<Deployment>()(
           z.object({
-            deployed_at: time.describe("Time at which the deployment ended."),
+            started_at: time.describe(
+              "Time at which it started: from then on the new code may have run. Of the first deployment its end.",
+            ),
+            deployed_at: time.describe("Time at which it ended."),
             version: z.string().describe("Offload's version."),
             rolled_back: z.boolean().describe("True: it failed, and what was there before is there again."),
           }),

@@ -138,7 +138,12 @@ describe("queues", () => {
 
 describe("deployments", () => {
   const of = (hour: number, rolled_back = false) => ({
-    ...{ deployed_at: `2027-01-01T${hour}:02:00.000Z`, version: "1.0.0", rolled_back },
+    ...{
+      started_at: `2027-01-01T${hour}:00:00.000Z`,
+      deployed_at: `2027-01-01T${hour}:02:00.000Z`,
+      version: "1.0.0",
+      rolled_back,
+    },
   });
 
   test("the command lists them, newest first", async () => {

@@ -3,7 +3,12 @@ import { deploymentName, lastOf, marksIn, marksText, newSince } from "../../cons
 
 const at = (clock: string): string => new Date(`2027-03-23T${clock}:00`).toISOString();
 const nowMs = Date.parse(at("15:00"));
-const deployment = (clock: string, rolled_back = false) => ({ deployed_at: at(clock), version: "1.0.0", rolled_back });
+const deployment = (clock: string, rolled_back = false) => ({
+  started_at: at(clock),
+  deployed_at: at(clock),
+  version: "1.0.0",
+  rolled_back,
+});
 const [last, before] = [deployment("14:02"), deployment("09:30")];
 
 test("the last deployment counts where one before it is known, and none of a time to come", () => {

@@ -4,8 +4,18 @@ import { MemoryDeployments } from "../../src/memory/deployments.ts";
 import { echo, memoryPipeline } from "../support/memory-pipeline.ts";
 import { ada, appsOf, ask, caller, gina, olga, problem, sam } from "../support/served.ts";
 
-const older = { deployed_at: "2027-01-01T14:02:00.000Z", version: "1.0.0", rolled_back: false };
-const newer = { deployed_at: "2027-01-01T15:00:00.000Z", version: "1.1.0", rolled_back: true };
+const older = {
+  started_at: "2027-01-01T14:00:00.000Z",
+  deployed_at: "2027-01-01T14:02:00.000Z",
+  version: "1.0.0",
+  rolled_back: false,
+};
+const newer = {
+  started_at: "2027-01-01T15:00:00.000Z",
+  deployed_at: "2027-01-01T15:00:00.000Z",
+  version: "1.1.0",
+  rolled_back: true,
+};
 const vera = caller("acme", "vera", "viewer");
 
 /** The app over two deployments. */

@@ -122,13 +122,15 @@ describe("the end of a deployment", () => {
   const { service } = stage("dev");
   const rule = resources(service, "AWS::Events::Rule")("Fire/Deployed");
 
-  test("is each end of the service stack that leaves it usable, also the first one and that of a roll-back", () => {
+  test("and its start are heard of the service stack; the end also of the first one and of a roll-back", () => {
     expect(rule.get("EventPattern")).toEqual({
       source: ["aws.cloudformation"],
       "detail-type": ["CloudFormation Stack Status Change"],
       detail: {
         "stack-id": [{ Ref: "AWS::StackId" }],
-        "status-details": { status: ["CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE"] },
+        "status-details": {
+          status: ["UPDATE_IN_PROGRESS", "CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE"],
+        },
       },
     });
   });

@@ -511,7 +511,8 @@ const others: StoredForm[] = [
   },
   {
     name: "deployment that has ended",
-    write: ({ table }) => new DynamoDeployments(table).note({ deployed_at: at, version: "0.1.0", rolled_back: true }),
+    write: ({ table }) =>
+      new DynamoDeployments(table).note({ started_at: at, deployed_at: at, version: "0.1.0", rolled_back: true }),
     read: ({ table }) => new DynamoDeployments(table).newest(),
     later: "left out",
   },

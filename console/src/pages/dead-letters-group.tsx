@@ -132,13 +132,13 @@ function When({ of, group, deployments }: WhenProps) {
 /** The time of the bars: of the failures, and of the deployment before them where it is as near as they are long. */
 export function spanOf(times: readonly number[], deployments: readonly Deployment[]): [from: number, to: number] {
   const [from, to] = [Math.min(...times), Math.max(...times)];
-  const before = deployments.map(({ deployed_at }) => Date.parse(deployed_at)).find((ms) => ms <= from);
+  const before = deployments.map(({ started_at }) => Date.parse(started_at)).find((ms) => ms <= from);
   return before !== undefined && from - before <= to - from ? [before, to] : [from, to];
 }
 
 function Bars({ of: times, deployments }: { of: readonly number[]; deployments: readonly Deployment[] }) {
   const [from, to] = spanOf(times, deployments);
-  const until = deployments.filter(({ deployed_at }) => Date.parse(deployed_at) <= to);
+  const until = deployments.filter(({ started_at }) => Date.parse(started_at) <= to);
   const marks = marksIn(until, from, to, now.value);
   const numbers = Array<number>(bins).fill(0);
   for (const ms of times) {

@@ -46,6 +46,6 @@ export const MarkLegend = ({ of }: { of: readonly Mark[] }) => (
  */
 export function SinceDeployment({ last, is, type }: { last: Deployment | undefined; is: boolean; type: string }) {
   if (last === undefined || !is) return null;
-  const query = { type, status: "failed", created_after: last.deployed_at, tenant: chosenTenant.value };
+  const query = { type, status: "failed", created_after: last.started_at, tenant: chosenTenant.value };
   return <a href={href(["tasks"], query)}>all since {deploymentName(last, now.value)}</a>;
 }

@@ -18,7 +18,7 @@ export interface PurgePayload {
   kind: "purge_blobs";
 }
 
-/** Payload for fire at the end of a deployment: it notes its time, and looks at the lines. */
+/** Payload for fire at the start and end of a deployment: it notes the times, and at the end looks at the lines. */
 export interface DeployedPayload {
   kind: "deployed";
   /** ISO 8601 UTC. */
@@ -41,14 +41,19 @@ export const scheduledTime = "<aws.scheduler.scheduled-time>";
 export const ruleInput = (payload: SchedulePayload | AppPayload | PurgePayload): string =>
   JSON.stringify({ ...payload, scheduled_for: scheduledTime });
 
-/** The payload with which fire hears that a deployment has ended. */
-export const deployedPayload = (version: string, at: string, status: DeploymentEnd): DeployedPayload => ({
+/** The payload with which fire hears that a deployment has started or ended. */
+export const deployedPayload = (version: string, at: string, status: DeploymentTime): DeployedPayload => ({
   ...{ kind: "deployed", at, version, status },
 });
 
-/** Ends of a deployment in CloudFormation. */
-const deploymentEnds = ["CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE"] as const;
-type DeploymentEnd = (typeof deploymentEnds)[number];
+/** The start of a deployment in CloudFormation, and its ends. */
+const deploymentTimes = [
+  "UPDATE_IN_PROGRESS",
+  "CREATE_COMPLETE",
+  "UPDATE_COMPLETE",
+  "UPDATE_ROLLBACK_COMPLETE",
+] as const;
+type DeploymentTime = (typeof deploymentTimes)[number];
 
 /** The members of CloudFormation's event that `deployedTemplate` names. */
 export const deployedPaths = { at: "$.time", status: "$.detail.status-details.status" };
@@ -57,13 +62,13 @@ export const deployedPaths = { at: "$.time", status: "$.detail.status-details.st
 export const deployedTemplate = (version: string): string =>
   `{"kind":"deployed","at":<at>,"version":${JSON.stringify(version)},"status":<status>}`;
 
-/** The end of a deployment of a stack, or of its roll-back, as CloudFormation tells EventBridge. */
+/** The start and end of a deployment of a stack, or of its roll-back, as CloudFormation tells EventBridge. */
 export const deployedPattern = (stackId: string) => ({
   source: ["aws.cloudformation"],
   "detail-type": ["CloudFormation Stack Status Change"],
   detail: {
     "stack-id": [stackId],
-    "status-details": { status: deploymentEnds },
+    "status-details": { status: deploymentTimes },
   },
 });
 

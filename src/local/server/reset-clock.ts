@@ -13,7 +13,7 @@ const own = [
   `term#${systemTenant}#`,
   `usage#${systemTenant}`,
   "app-schedule#",
-  "deployments",
+  "deployment",
   "firing#",
   "blobs#",
 ];

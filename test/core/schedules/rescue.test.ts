@@ -269,10 +269,32 @@ describe("the end of a deployment", () => {
       fireArrived(ports as never, { payload: { kind: "deployed", ...more } }, clock.now() + 60_000);
     const first = { at: "2027-01-01T14:02:00Z", version: "1.0.0", status: "UPDATE_COMPLETE" };
     for (const more of [first, first, {}, { at: "yesterday" }]) await told(more);
+    const starts = (at: string) => told({ at, version: "1.0.0", status: "UPDATE_IN_PROGRESS" });
+    await starts("2027-01-01T14:00:00Z");
+    await told(first);
+    // Nobody heard of the start of this one.
+    await told({ ...first, at: "2027-01-01T14:30:00Z" });
+    await starts("2027-01-01T14:57:00Z");
     await told({ at: "2027-01-01T15:00:00Z", version: "1.1.0", status: "UPDATE_ROLLBACK_COMPLETE" });
     expect(await ports.deployments.newest()).toEqual([
-      { deployed_at: "2027-01-01T15:00:00.000Z", version: "1.1.0", rolled_back: true },
-      { deployed_at: "2027-01-01T14:02:00.000Z", version: "1.0.0", rolled_back: false },
+      {
+        started_at: "2027-01-01T14:57:00.000Z",
+        deployed_at: "2027-01-01T15:00:00.000Z",
+        version: "1.1.0",
+        rolled_back: true,
+      },
+      {
+        started_at: "2027-01-01T14:30:00.000Z",
+        deployed_at: "2027-01-01T14:30:00.000Z",
+        version: "1.0.0",
+        rolled_back: false,
+      },
+      {
+        started_at: "2027-01-01T14:02:00.000Z",
+        deployed_at: "2027-01-01T14:02:00.000Z",
+        version: "1.0.0",
+        rolled_back: false,
+      },
     ]);
   });
 

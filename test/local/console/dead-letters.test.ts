@@ -154,6 +154,11 @@ describeConsole("dead letters, types and queues", {}, (here) => {
 const deployedBefore = (page: Page, at: string) =>
   page.route(/\/deployments(\?|$)/, (route) => {
     const times = [at, new Date(Date.parse(at) - 86_400_000).toISOString()];
-    const deployments = times.map((deployed_at) => ({ deployed_at, version: "1.0.0", rolled_back: false }));
+    const deployments = times.map((deployed_at) => ({
+      started_at: deployed_at,
+      deployed_at,
+      version: "1.0.0",
+      rolled_back: false,
+    }));
     return route.fulfill({ json: { deployments } });
   });

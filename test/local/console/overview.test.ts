@@ -205,7 +205,9 @@ function made(path: string, json: Record<string, unknown>): Record<string, unkno
   if (path === "/deployments") {
     const at = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
     const deployment = { version: "1.0.0", rolled_back: false };
-    return { deployments: [20, 80].map((minutes) => ({ ...deployment, deployed_at: at(minutes) })) };
+    return {
+      deployments: [20, 80].map((minutes) => ({ ...deployment, started_at: at(minutes), deployed_at: at(minutes) })),
+    };
   }
   const { from, period_seconds } = json as { from: string; period_seconds: number };
   const points = (value: (index: number) => number) =>

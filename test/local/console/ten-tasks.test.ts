@@ -134,7 +134,9 @@ describeConsole("a person's ten tasks", {}, (here) => {
     // A local server has only its own start behind it.
     await page.route(/\/deployments(\?|$)/, (route) =>
       route.fulfill({
-        json: { deployments: times.map((at) => ({ deployed_at: at, version: "1.0.0", rolled_back: false })) },
+        json: {
+          deployments: times.map((at) => ({ started_at: at, deployed_at: at, version: "1.0.0", rolled_back: false })),
+        },
       }),
     );
     for (const order of ["4714", "4715"]) await fails("the amount is not a number", order);
