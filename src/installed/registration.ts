@@ -16,11 +16,14 @@ export function registerEntries(entries: Readonly<Record<string, string>>): void
 }
 
 /** Clients that call the local server's emulators directly. */
-const direct = ["client-dynamodb", "client-sqs"].map((name) => [`#aws-sdk/${name}`, `src/local/direct/${name}`]);
+const direct = ["client-dynamodb", "client-sqs", "client-eventbridge"].map((name) => [
+  `#aws-sdk/${name}`,
+  `src/local/direct/${name}`,
+]);
 
 /**
  * Lets this package's modules that this process loads from now on import the small AWS clients, as in functions. The
- * clients of tables and queues call the local server's emulators directly, where the server has opened doors to them.
+ * clients of tables, queues and events call the local server's emulators directly, where the server has opened doors to them.
  */
 export function useLocalClients(): void {
   registerEntries(Object.fromEntries(direct.map(([name = "", path = ""]) => [name, codeFile(path)])));

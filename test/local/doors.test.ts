@@ -102,7 +102,7 @@ describe("a client with a door", () => {
       calls.push([operation, JSON.parse(body)]);
       return replies.shift() ?? { status: 200, body: {} };
     };
-    close = openDoors({ dynamodb: door, sqs: door, measured: () => {} });
+    close = openDoors({ dynamodb: door, sqs: door, events: door, measured: () => {} });
     return calls;
   }
 
@@ -136,6 +136,14 @@ describe("a client with a door", () => {
     const { SendMessageCommand } = await import("../../src/local/direct/client-sqs.ts");
     await new SQSClient(config).send(new SendMessageCommand({ QueueUrl: "http://127.0.0.1:1/0/q", MessageBody: "a" }));
     expect(calls).toEqual([["SendMessage", { QueueUrl: "http://127.0.0.1:1/0/q", MessageBody: "a" }]]);
+  });
+
+  test("sends events by it", async () => {
+    const calls = open();
+    const { EventBridgeClient, PutEventsCommand } = await import("../../src/local/direct/client-eventbridge.ts");
+    const Entries = [{ Source: "s", DetailType: "d", Detail: "{}", Time: new Date(1_500) }];
+    await new EventBridgeClient(config).send(new PutEventsCommand({ Entries }));
+    expect(calls).toEqual([["PutEvents", { Entries: [{ Source: "s", DetailType: "d", Detail: "{}", Time: 1.5 }] }]]);
   });
 
   test("calls the address while no door is open", async () => {

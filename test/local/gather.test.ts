@@ -16,3 +16,11 @@ test.each([
   });
   expect(waited).toBe(waits);
 });
+
+test("an event source does not wait while a whole batch is there", async () => {
+  let waited = 0;
+  await gather({ visible: () => 10, incoming: () => 3 }, async () => {
+    waited += 1;
+  });
+  expect(waited).toBe(0);
+});

@@ -9,7 +9,7 @@ export class DirectService extends Service {
   readonly #tries: Tries;
 
   constructor(emulator: Emulator, config: ClientConfig) {
-    super({ name: emulator, contentType: "application/x-amz-json-1.0" }, config);
+    super({ name: emulator, contentType: `application/x-amz-json-1.${emulator === "events" ? 1 : 0}` }, config);
     this.#emulator = emulator;
     this.#tries = new Tries(config.maxAttempts);
   }

@@ -17,7 +17,7 @@ export interface Reply {
 /** Does an operation of an emulator. It never rejects. */
 export type Door = (operation: string, body: string) => Promise<Reply>;
 
-export type Emulator = "dynamodb" | "sqs";
+export type Emulator = "dynamodb" | "sqs" | "events";
 
 /** Ways to the emulators of this process without HTTP and signatures, which take most of the time of a small call. */
 export interface Doors extends Readonly<Record<Emulator, Door>> {

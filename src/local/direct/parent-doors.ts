@@ -37,6 +37,7 @@ export function doorsOfParent(): Doors {
   return {
     dynamodb: door("dynamodb"),
     sqs: door("sqs"),
+    events: door("events"),
     measured: (more) => {
       measured.push(...more);
       sendSoon();

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
+import type { Door, Reply } from "../direct/doors.ts";
 import { onlyOnce, open } from "../net/endpoint.ts";
 import { readBody } from "../net/request.ts";
 import { systemClock } from "../time/clock.ts";
@@ -9,6 +10,8 @@ import { EventsError, putEvents } from "./put-events.ts";
 export interface LocalEventBus {
   url: string;
   log: EventLog;
+  /** The same without HTTP. */
+  call: Door;
   close(): Promise<void>;
 }
 
@@ -25,24 +28,26 @@ export async function startEventBus(
     if (body === undefined) return;
     response.setHeader("content-type", "application/x-amz-json-1.1");
     response.setHeader("x-amzn-requestid", randomUUID());
-    try {
-      response.end(JSON.stringify(answerOf(log, String(request.headers["x-amz-target"]), body)));
-    } catch (error) {
-      const known = error instanceof EventsError;
-      response.statusCode = known ? 400 : 500;
-      response.end(
-        JSON.stringify({
-          __type: known ? error.code : "InternalException",
-          message: known ? error.message : String(error),
-        }),
-      );
-    }
+    const reply = replyOf(log, String(request.headers["x-amz-target"]), body.toString("utf8"));
+    response.statusCode = reply.status;
+    response.end(JSON.stringify(reply.body));
   });
   const endpoint = await open(server, 0);
-  return { url: endpoint.url, log, close: onlyOnce(() => endpoint.close()) };
+  const call: Door = async (operation, body) => replyOf(log, `AWSEvents.${operation}`, body);
+  return { url: endpoint.url, log, call, close: onlyOnce(() => endpoint.close()) };
 }
 
-function answerOf(log: EventLog, target: string, body: Buffer): object {
+function replyOf(log: EventLog, target: string, body: string): Reply {
+  try {
+    return { status: 200, body: { ...answerOf(log, target, body) } };
+  } catch (error) {
+    const known = error instanceof EventsError;
+    const [__type, message] = known ? [error.code, error.message] : ["InternalException", String(error)];
+    return { status: known ? 400 : 500, body: { __type, message } };
+  }
+}
+
+function answerOf(log: EventLog, target: string, body: string): object {
   if (target !== "AWSEvents.PutEvents") {
     throw new EventsError(
       "UnknownOperationException",
@@ -51,7 +56,7 @@ function answerOf(log: EventLog, target: string, body: Buffer): object {
   }
   let parsed: unknown;
   try {
-    parsed = JSON.parse(body.toString("utf8"));
+    parsed = JSON.parse(body);
   } catch {
     throw new EventsError("SerializationException", "The request body is not JSON.");
   }

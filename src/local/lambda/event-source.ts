@@ -87,6 +87,7 @@ export async function gather(
   { visible, incoming }: { visible(): number; incoming(): number },
   wait: () => Promise<unknown>,
 ): Promise<void> {
+  if (visible() >= workerBatchSize) return;
   let before = 1;
   for (let waits = 0; waits < mostWaits; waits++) {
     await wait();

@@ -135,11 +135,11 @@ export async function startServer(
 /** Tells the functions and workers where the parts are. Returns a function that ends their calls without HTTP. */
 function useParts(settings: LocalSettings, parts: Parameters<typeof functionEnvironment>[1] & DirectParts): () => void {
   Object.assign(process.env, functionEnvironment(settings, parts));
-  const { table, sqs, cloudWatch } = parts;
-  return openDoors({ dynamodb: table.call, sqs: sqs.call, measured: cloudWatch.measured });
+  const { table, sqs, cloudWatch, eventBus } = parts;
+  return openDoors({ dynamodb: table.call, sqs: sqs.call, events: eventBus.call, measured: cloudWatch.measured });
 }
 
-type DirectParts = { table: Table; sqs: Sqs; cloudWatch: CloudWatch };
+type DirectParts = { table: Table; sqs: Sqs; cloudWatch: CloudWatch; eventBus: LocalEventBus };
 
 type StateParts = { settings: LocalSettings; app: Project; filesDir: string } & {
   table: Table;
