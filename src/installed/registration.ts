@@ -22,8 +22,9 @@ const direct = ["client-dynamodb", "client-sqs", "client-eventbridge"].map((name
 ]);
 
 /**
- * Lets this package's modules that this process loads from now on import the small AWS clients, as in functions. The clients
- * of tables, queues and events call the emulators of a local server directly, where the server has opened doors to them.
+ * Lets this package's modules that this process loads from now on import the small AWS clients, as in functions. The
+ * clients of tables, queues and events call the emulators of a local server directly, where it has opened doors to
+ * them.
  */
 export function useLocalClients(): void {
   registerEntries(Object.fromEntries(direct.map(([name = "", path = ""]) => [name, codeFile(path)])));
