@@ -83,10 +83,14 @@ function killWorker(server: VictimServer, notes: string, random: () => number): 
   }
 }
 
+/** Part of the time in which all tasks are read, at most: the reads keep the server from its tasks. */
+const readPart = 0.1;
+
 /** All tasks of the types, when they have ended or the time is up. A server that is busy with its restart may answer late. */
 async function allEnded(client: ChaosClient, giveUpAt: number): Promise<Map<string, Listed>> {
   for (;;) {
-    const isLast = Date.now() > giveUpAt;
+    const startedAt = Date.now();
+    const isLast = startedAt > giveUpAt;
     try {
       const tasks = [
         ...(await listed(client, "collect")),
@@ -98,7 +102,8 @@ async function allEnded(client: ChaosClient, giveUpAt: number): Promise<Map<stri
     } catch (error) {
       if (isLast) throw error;
     }
-    await sleep(2_000);
+    const readMs = Date.now() - startedAt;
+    await sleep(Math.max(2_000, Math.min(readMs / readPart, giveUpAt - Date.now())));
   }
 }
 
