@@ -206,6 +206,20 @@ test("an operation that was accepted is done without dynalite, and one that is r
   expect(await run({ ...put("4"), ConditionExpression: "attribute_not_exists(pk)" })).toBeUndefined();
 });
 
+test("an item of more than 400 KB is refused, whichever characters it has, also after a smaller one", async () => {
+  const engine = await known();
+  const put = (text: string) =>
+    answerOf(engine, ["PutItem", { Item: { pk: { S: "a" }, sk: { S: "b" }, text: { S: text } } }]);
+  expect(await put("small")).toEqual({});
+  for (const character of ["a", "ä", "漢"]) {
+    const bytes = Buffer.byteLength(character);
+    expect(await put(character.repeat(Math.floor(409_000 / bytes)))).not.toHaveProperty("__type");
+    expect(await put(character.repeat(Math.ceil(409_600 / bytes)))).toMatchObject({
+      __type: expect.stringContaining("ValidationException"),
+    });
+  }
+});
+
 test("two updates at the same time both count", async () => {
   const store = await known();
   await store.run("PutItem", put("0"));

@@ -75,8 +75,8 @@ function indexPlace(table: KnownTable, index: Keys, item: Item): string | null |
   return own && texts && index.prefix + placeOf(texts) + spread(own.join(""));
 }
 
-/** Longer items are left to dynalite, which counts their bytes as DynamoDB does. */
-const longestText = 300_000;
+/** Longer items are left to dynalite, which counts their bytes as DynamoDB does: at most 409,600, three for a character. */
+const longestText = 136_000;
 
 /** The writes of one change of an item and its entries. Undefined: dynalite has to judge them. */
 export function writesOf(table: KnownTable, place: string, item: Item, old: Item | undefined): Write[] | undefined {

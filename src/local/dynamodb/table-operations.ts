@@ -7,6 +7,15 @@ const require = createRequire(import.meta.url);
 
 for (const name of ["conditionParser", "updateParser"]) rememberParsed(require(`dynalite/db/${name}`) as Parser);
 
+const sizes = require("dynalite/db") as { itemSize(item: object, ...how: unknown[]): number };
+const charactersOf = sizes.itemSize;
+// Dynalite counts the characters of texts and names, DynamoDB their bytes, of which each becomes a character here.
+sizes.itemSize = (item, ...how) => {
+  const text = JSON.stringify(item);
+  const isPlain = Buffer.byteLength(text) === text.length;
+  return charactersOf(isPlain ? item : (JSON.parse(Buffer.from(text).toString("latin1")) as object), ...how);
+};
+
 type Answer = (error: unknown, answer?: object) => void;
 type Action = (store: Store, input: object, done: Answer) => void;
 
