@@ -75,7 +75,10 @@ function indexPlace(table: KnownTable, index: Keys, item: Item): string | null |
   return own && texts && index.prefix + placeOf(texts) + spread(own.join(""));
 }
 
-/** Longer items are left to dynalite, which counts their bytes as DynamoDB does: at most 409,600, three for a character. */
+/**
+ * The characters up to which an item is surely short enough: a character has at most three bytes, an item 409,600.
+ * A longer item is left to dynalite, which counts its bytes as DynamoDB does.
+ */
 const longestText = 136_000;
 
 /** The writes of one change of an item and its entries. Undefined: dynalite has to judge them. */
