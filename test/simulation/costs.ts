@@ -138,6 +138,8 @@ export class Costs {
     const spared = Math.min(spares, parks * attempts);
     // Each further message of a task that waits for its turn looks, too, and is sent anew.
     const turns = looks === 0 ? 0 : 2 * Math.max(0, clientSends - 1);
+    // Two requests to cancel the children of one parent may come at one time: both try to end a child, and note it.
+    const cancels = parentClaims > 0 ? 2 : 0;
     const resent = besideAlone + circling + sentOn + early + parks + spared + turns;
     const most = {
       sends: attempts + 2 + parentClaims + 3 * troubles + deaths + childReceives + resent,
@@ -155,6 +157,7 @@ export class Costs {
         deaths +
         childReceives +
         swept +
+        cancels +
         // Two looks at one time may try the same write.
         2 * looks,
     };

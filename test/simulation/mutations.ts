@@ -677,7 +677,7 @@ export const mutations: readonly Mutation[] = [
     test: "test/core/extras/children/history.test.ts",
     file: "control/control.ts",
     in: "retentionOfWaiting",
-    find: "if (record.line === undefined && record.due_at <= kept.retained_until) return kept;",
+    find: "return isSoon ? kept : markedRetention(ports, record);",
     replace: "return kept;",
   },
   {

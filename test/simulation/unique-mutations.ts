@@ -167,6 +167,22 @@ export const uniqueMutations: readonly Mutation[] = [
     theme: "keys",
   },
   {
+    name: "restart: a submit leaves those that wait for the same turn to the worker",
+    file: "extras/unique/end-waiters.ts",
+    in: "endWaiters",
+    find: "    if (mayEnd(waiter)) await",
+    replace: "    if (mayEnd(waiter) && waiter.round < 0) await",
+    test: "test/core/extras/unique/restart.test.ts",
+  },
+  {
+    name: "restart: nobody hears of those that a submit has ended",
+    file: "control/supersede.ts",
+    in: "cancelBefore",
+    find: "if (found !== undefined && wasEndedFor(found, record)) await",
+    replace: "if (found !== undefined && record.round < 0) await",
+    test: "test/core/extras/unique/restart.test.ts",
+  },
+  {
     name: "restart: a task that is cancelled at once leaves the one before it alone",
     file: "pipeline/work/wait-for-turn.ts",
     in: "lookAtTurn",

@@ -5,7 +5,7 @@ import { Overtaken, PortUnavailable } from "../model/errors.ts";
 import { Problem } from "../model/problem.ts";
 import { iso, longestQueueLifeSeconds, statusAt, type TaskRecord } from "../model/record.ts";
 import { isTerminal, type Status } from "../model/status.ts";
-import { followMarked, marked } from "../pipeline/end/follow-up.ts";
+import { followMarked } from "../pipeline/end/follow-up.ts";
 import { childEnvelope, needsMessage } from "../pipeline/end/keep-for-round.ts";
 import { requestCancelChildren } from "../pipeline/end/request-cancel-children.ts";
 import { sweepBeforeNextRound } from "../pipeline/end/request-sweep.ts";
@@ -15,7 +15,7 @@ import type { EntryPorts } from "../pipeline/send/keep-entries.ts";
 import { mayKeep, sameInput } from "../pipeline/send/kept-input.ts";
 import { endOfRound, storeRound } from "../pipeline/send/parts.ts";
 import { reportChanged } from "../pipeline/send/report.ts";
-import { retention, sameRetention } from "../pipeline/send/retention.ts";
+import { markedRetention, retention, sameRetention } from "../pipeline/send/retention.ts";
 import type { EndPorts } from "../ports/extra.ts";
 import type { KnownType } from "../task/catalog.ts";
 import { type GivenInput, storeGiven } from "./given-input.ts";
@@ -125,7 +125,7 @@ const requestCancel = (ports: EndPorts, record: TaskRecord, fields: CancelFields
   });
 
 async function cancelWaiting(ports: EndPorts, record: TaskRecord, fields: CancelFields): Promise<Changed> {
-  const kept = retentionOfWaiting(ports, record, fields.updated_at);
+  const kept = retentionOfWaiting(ports, record);
   await extras.keepEnded(ports, record, kept.purge_at);
   return ports.records.change(record, {
     when: { status: { is: "pending" }, attempts_total: { is: record.attempts_total }, ...sameRetention(record) },
@@ -138,11 +138,10 @@ async function cancelWaiting(ports: EndPorts, record: TaskRecord, fields: Cancel
  * The retention of a waiting task that is cancelled. A message repeats the follow-up of a dead process, but it may come
  * after the retention of a task that starts late or waits in a line: the daily rescue does it there.
  */
-function retentionOfWaiting(ports: EndPorts, record: TaskRecord, nowIso: string) {
+function retentionOfWaiting(ports: EndPorts, record: TaskRecord) {
   const kept = retention(ports, record);
-  if (record.line === undefined && record.due_at <= kept.retained_until) return kept;
-  const purge_at = Math.max(kept.purge_at, retention(ports, marked).purge_at);
-  return { ...kept, purge_at, rescued_at: nowIso };
+  const isSoon = record.line === undefined && record.due_at <= kept.retained_until;
+  return isSoon ? kept : markedRetention(ports, record);
 }
 
 /**

@@ -2,7 +2,8 @@ import type { Envelope } from "../model/envelope.ts";
 import { Overtaken, PortUnavailable } from "../model/errors.ts";
 import { Problem } from "../model/problem.ts";
 import type { TaskRecord } from "../model/record.ts";
-import { openBefore, startInTurn, tasksBefore } from "../pipeline/end/turn.ts";
+import { followMarked } from "../pipeline/end/follow-up.ts";
+import { startInTurn, taskBefore, tasksBefore, unlessEnded } from "../pipeline/end/turn.ts";
 import type { EndPorts } from "../ports/extra.ts";
 import { cancelAny } from "./control.ts";
 
@@ -20,17 +21,23 @@ export async function supersede(ports: EndPorts, record: TaskRecord, given?: Env
 
 /**
  * Cancels the tasks that a task waits for, or waited for when it was cancelled itself: not the later rounds of these,
- * which an operator has started since. Repeatable.
+ * which an operator has started since. Follows up the ends of those that its submit has ended. Repeatable.
  * @throws PortUnavailable
  */
 export async function cancelBefore(ports: EndPorts, record: TaskRecord): Promise<void> {
   for (const taskId of tasksBefore(record)) {
-    const before = await openBefore(ports, record, taskId);
+    const found = await taskBefore(ports, record, taskId);
+    if (found !== undefined && wasEndedFor(found, record)) await followMarked(ports, found);
+    const before = found && (await unlessEnded(ports, found));
     const isAsked = before?.status === "processing" && before.superseded_by !== undefined;
     const isLater = record.status === "cancelled" && before !== undefined && before.round > 1;
     if (before !== undefined && !isAsked && !isLater) await cancelFor(ports, before, record);
   }
 }
+
+/** True for a task that the submit of another one has ended, whose end nobody has followed up. */
+const wasEndedFor = (before: TaskRecord, { task_id }: TaskRecord): boolean =>
+  before.status === "cancelled" && before.superseded_by === task_id && before.rescued_at !== undefined;
 
 async function cancelFor(ports: EndPorts, before: TaskRecord, { task_id }: TaskRecord): Promise<void> {
   // A one-off that stays finds nothing to do. Who submits may have no right to delete it.

@@ -7,6 +7,7 @@ import { reportSubmitted } from "../../pipeline/send/report.ts";
 import { type NewTask, withdraw } from "../../pipeline/submit/admit-task.ts";
 import type { Accepted, SubmitPorts } from "../../pipeline/submit/submit-ports.ts";
 import type { Holder } from "../../ports/unique.ts";
+import { endWaiters } from "./end-waiters.ts";
 import { keyPurgeAt } from "./index.ts";
 import {
   adopt,
@@ -26,7 +27,8 @@ import {
 export async function make(one: UniqueSubmit, found: Look, task: NewTask | undefined): Promise<Accepted | undefined> {
   const { ports, key, body } = one;
   const { seen, own } = found;
-  const record = own === undefined ? await makeNew(one, found, task) : await goOnWith(one, found, own);
+  const before = await openTasks(one, found, own ?? task?.record);
+  const record = own === undefined ? await makeNew(one, found, before, task) : await goOnWith(one, before, own);
   if (record === undefined) return undefined;
   const isNew = own === undefined && task !== undefined;
   const envelope: Envelope = isNew ? task.envelope : await storedEnvelope(ports, record, body.input);
@@ -48,23 +50,31 @@ export async function make(one: UniqueSubmit, found: Look, task: NewTask | undef
   reportSubmitted(ports, record, envelope.message_id);
   // Its message is sent: it runs, whatever comes of this call.
   one.left = waitsForTurn(record);
+  if (ports.supersede === undefined) await endWaiters(ports, record, before);
   return { record: await supersede(ports, record, envelope), replayed: own !== undefined };
 }
 
 /** Writes the record of the call's task, unless another call with the same idempotency key has joined a task. */
-async function makeNew(one: UniqueSubmit, found: Look, task: NewTask | undefined): Promise<TaskRecord | undefined> {
+async function makeNew(
+  one: UniqueSubmit,
+  found: Look,
+  before: readonly TaskRecord[],
+  task: NewTask | undefined,
+): Promise<TaskRecord | undefined> {
   const { ports } = one;
-  const waiting = task && behind(task, await openTasks(one, found, task.record));
-  const record = await create(ports, waiting);
+  const record = await create(ports, task && behind(task, before));
   if (record === undefined || !(await hasJoined(one, found))) return record;
   await withdraw(ports, record);
   return undefined;
 }
 
 /** Goes on with the task of an earlier call, unless it would not wait for all that it has to wait for now. */
-async function goOnWith(one: UniqueSubmit, found: Look, own: TaskRecord): Promise<TaskRecord | undefined> {
-  const before = await openTasks(one, found, own);
-  if (before.every((taskId) => tasksBefore(own).includes(taskId))) return adopt(one.ports, own);
+async function goOnWith(
+  one: UniqueSubmit,
+  before: readonly TaskRecord[],
+  own: TaskRecord,
+): Promise<TaskRecord | undefined> {
+  if (before.every(({ task_id }) => tasksBefore(own).includes(task_id))) return adopt(one.ports, own);
   await dropOwn(one, own);
   return undefined;
 }
@@ -82,11 +92,13 @@ export function holderOf(record: TaskRecord, unsent: Envelope): Holder {
 async function openTasks(
   { ports, unique }: UniqueSubmit,
   { holder, before }: Look,
-  record: TaskRecord,
-): Promise<string[]> {
-  const open = unique.mode === "restart" && holder !== undefined ? [holder.task_id] : [];
+  record: TaskRecord | undefined,
+): Promise<TaskRecord[]> {
+  if (record === undefined) return [];
+  const open = unique.mode === "restart" && holder !== undefined ? [holder] : [];
   for (const taskId of before) {
-    if (taskId !== record.task_id && (await openBefore(ports, record, taskId)) !== undefined) open.push(taskId);
+    const task = taskId === record.task_id ? undefined : await openBefore(ports, record, taskId);
+    if (task !== undefined) open.push(task);
   }
   return open;
 }
@@ -95,10 +107,11 @@ async function openTasks(
 const longestTurnMs = longestQueueLifeSeconds * 1000;
 
 /** A new task that waits for the ends of others. */
-function behind(task: NewTask, before: string[]): NewTask {
+function behind(task: NewTask, before: readonly TaskRecord[]): NewTask {
   if (before.length === 0) return task;
+  const tasks = before.map(({ task_id }) => task_id);
   const due_at = iso(Date.parse(task.record.due_at) + longestTurnMs);
-  return { ...task, record: { ...task.record, due_at, waiting_for: { kind: "unique", tasks: before } } };
+  return { ...task, record: { ...task.record, due_at, waiting_for: { kind: "unique", tasks } } };
 }
 
 /**

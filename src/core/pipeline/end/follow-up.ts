@@ -32,9 +32,6 @@ async function endedBy(ports: EndPorts, child: TaskRecord): Promise<TaskRecord |
   return (await import("./close-family.ts")).countEnd(ports, child);
 }
 
-/** A marked task is kept for at least this long after its end, in seconds: two passes of the daily rescue may fail. */
-export const marked = { retention_seconds: 3 * 86_400 };
-
 /**
  * Follows up the end of a task whose record may have the mark `rescued_at`: it stays until all is done, so that the
  * daily rescue does it where this process dies.

@@ -23,18 +23,30 @@ export const tasksBefore = ({ waiting_for: wait }: TaskRecord): readonly string[
 const clockSkewMs = 30_000;
 
 /**
- * The record of a task that another one waits for. Undefined: it is over.
+ * The record of a task that another one waits for, or waited for. Undefined: it is gone.
  * @throws PortUnavailable
  */
-export async function openBefore(
+export async function taskBefore(
   ports: DispatchPorts,
   { tenant_id, created_at }: TaskRecord,
   taskId: string,
 ): Promise<TaskRecord | undefined> {
   const before = await ports.records.get({ tenant_id, task_id: taskId }, "consistently");
   if (before === undefined || !isKept(before, ports.clock.now())) return undefined;
-  if (Date.parse(before.created_at) > Date.parse(created_at) + clockSkewMs) return undefined;
-  return unlessEnded(ports, before);
+  return Date.parse(before.created_at) > Date.parse(created_at) + clockSkewMs ? undefined : before;
+}
+
+/**
+ * The record of a task that another one waits for. Undefined: it is over.
+ * @throws PortUnavailable
+ */
+export async function openBefore(
+  ports: DispatchPorts,
+  record: TaskRecord,
+  taskId: string,
+): Promise<TaskRecord | undefined> {
+  const before = await taskBefore(ports, record, taskId);
+  return before && unlessEnded(ports, before);
 }
 
 /**

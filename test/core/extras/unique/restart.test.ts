@@ -221,9 +221,90 @@ describe("restart", () => {
   });
 });
 
-describe("deaths", () => {
-  const unavailable = () => Promise.reject(new PortUnavailable("it"));
+describe("many before a worker comes", () => {
+  /** As the API, which has no right to cancel. */
+  const submitPorts = ({ ports: { supersede: _, ...ports } }: ReturnType<typeof restarting>): SubmitPorts => ports;
 
+  test.each([
+    ["while one runs", true],
+    ["none of them has started", false],
+  ])("a thousand: %s", async (_, isRunning) => {
+    const pipeline = restarting();
+    const ports = submitPorts(pipeline);
+    const first = isRunning ? await pipeline.start(0) : undefined;
+    if (!isRunning) await pipeline.restart(0, {}, ports);
+    const get = vi.spyOn(pipeline.records, "get");
+    const change = vi.spyOn(pipeline.records, "change");
+    const count = 1_000;
+    for (let n = 1; n <= count; n++) await pipeline.restart(n, {}, ports);
+    const waits = pipeline.records
+      .all()
+      .map(({ waiting_for: wait }) => (wait?.kind === "unique" ? wait.tasks.length : 0));
+    const open = pipeline.records.all().filter(({ status }) => status === "pending" || status === "processing");
+    expect({ open: open.length, longest: Math.max(...waits) }).toEqual({ open: 2, longest: 2 });
+    expect(get.mock.calls.length).toBeLessThanOrEqual(3 * count);
+    expect(change.mock.calls.length).toBeLessThanOrEqual(count);
+    get.mockClear();
+    change.mockClear();
+    await pipeline.clock.advance(0);
+    const working = pipeline.drain();
+    await pipeline.clock.advance(0);
+    await first?.end();
+    await working;
+    await pipeline.drain();
+    expect(pipeline.ran).toEqual([0, count]);
+    expect({ most: pipeline.most(), statuses: statusesOf(pipeline).slice(1) }).toEqual({
+      most: 1,
+      statuses: [...Array(count - 1).fill("cancelled"), "completed"],
+    });
+    // A look of each message, and the turn of the last task.
+    expect(get.mock.calls.length).toBeLessThanOrEqual(13 * count);
+    expect(change.mock.calls.length).toBeLessThanOrEqual(4 * count);
+  });
+
+  test("each that is ended so is told once a worker comes, and has the newer task's id", async () => {
+    const pipeline = restarting();
+    const ports = submitPorts(pipeline);
+    const first = await pipeline.start(0);
+    const callback = { url: "https://receiver.example/hook" };
+    const second = await pipeline.restart(1, { callback }, ports);
+    const third = await pipeline.restart(2, {}, ports);
+    expect(await pipeline.recordOf(second.record)).toMatchObject({
+      status: "cancelled",
+      superseded_by: third.record.task_id,
+    });
+    await pipeline.work();
+    const told = pipeline.notices.take().filter(({ kind }) => kind === "end");
+    expect(told[0]).toMatchObject({ task_id: second.record.task_id, task: { status: "cancelled" } });
+    expect((await pipeline.recordOf(second.record)).rescued_at).toBeUndefined();
+    await first.end();
+    await pipeline.drain();
+    expect(pipeline.ran).toEqual([0, 2]);
+  });
+
+  test("a write that fails is left to the worker, and the submit is accepted", async () => {
+    const pipeline = restarting();
+    const ports = submitPorts(pipeline);
+    const first = await pipeline.start(0);
+    const second = await pipeline.restart(1, {}, ports);
+    const { change } = pipeline.records;
+    vi.spyOn(pipeline.records, "change").mockImplementation((key, given) =>
+      given.set?.superseded_by === undefined ? change.call(pipeline.records, key, given) : unavailable(),
+    );
+    const third = await pipeline.restart(2, {}, ports);
+    expect((await pipeline.recordOf(second.record)).status).toBe("pending");
+    vi.mocked(pipeline.records.change).mockRestore();
+    await pipeline.work();
+    expect(await pipeline.recordOf(second.record)).toMatchObject({ superseded_by: third.record.task_id });
+    await first.end();
+    await pipeline.drain();
+    expect({ ran: pipeline.ran, most: pipeline.most() }).toEqual({ ran: [0, 2], most: 1 });
+  });
+});
+
+const unavailable = () => Promise.reject(new PortUnavailable("it"));
+
+describe("deaths", () => {
   test("a submit that dies before its message is sent cancels nothing", async () => {
     const pipeline = restarting();
     const first = await pipeline.restart("one");
