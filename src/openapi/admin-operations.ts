@@ -2,7 +2,6 @@ import * as z from "zod";
 import { historyMetrics } from "../core/control/metric-history.ts";
 import type { Limits } from "../core/limits/limits.ts";
 import { roles } from "../core/model/identity.ts";
-import { tiers } from "../core/model/tier.ts";
 import { alarmStates } from "../core/model/words.ts";
 import { type Deployment, mostDeployments } from "../core/ports/deployments.ts";
 import { metricsSchema } from "../http/metrics.ts";
@@ -12,31 +11,30 @@ import type { Caller, KeyInfo, TenantInfo, TenantLimits } from "../operations/vi
 import { sameAs, withName } from "./json-schema.ts";
 import type { Operation } from "./operation.ts";
 import { page, uncached } from "./operation-parts.ts";
-
-const time = z.iso.datetime();
+import { count, flag, text, textOrNull, tier, time, timeOrNull } from "./words.ts";
 
 const identity = withName(
   "Identity",
   sameAs<Caller>()(
     z.object({
-      tenant_id: z.string().describe("Tenant of the caller, or the one that an admin names by `tenant`."),
-      principal: z.string().describe("Id of the API key, or subject of the token."),
-      role: z.enum(roles),
-      inputs: z.literal(true).optional(),
+      tenant_id: text.describe("Tenant of the caller, or the one that an admin names by `tenant`."),
+      principal: text.describe("Id of the API key, or subject of the token."),
+      role: z.enum(roles).describe("Role of the caller."),
+      inputs: z.literal(true).optional().describe("A viewer that may read inputs and logs. Absent for all others."),
     }),
   ),
 );
 
 const keyFields = {
-  key_id: z.string(),
-  tenant_id: z.string(),
-  role: z.enum(roles),
-  inputs: z.boolean(),
-  label: z.string().nullable(),
-  created_at: time.nullable().describe("Null: the key was written by hand."),
-  last_used_at: time.nullable().describe("Up to ten minutes before the last use. Null: not used yet."),
-  expires_at: time.nullable().describe("Null: it does not expire."),
-  revoked_at: time.nullable().describe("Null: it is not revoked."),
+  key_id: text.describe("Id of the key: the principal of its requests."),
+  tenant_id: text.describe("Tenant of the key."),
+  role: z.enum(roles).describe("Role of the key."),
+  inputs: flag.describe("True: a viewer that may read inputs and logs."),
+  label: textOrNull.describe("Text for the list. Null: none was given."),
+  created_at: timeOrNull.describe("Null: the key was written by hand."),
+  last_used_at: timeOrNull.describe("Up to ten minutes before the last use. Null: not used yet."),
+  expires_at: timeOrNull.describe("Null: it does not expire."),
+  revoked_at: timeOrNull.describe("Null: it is not revoked."),
 };
 
 const key = withName("Key", sameAs<KeyInfo>()(z.object(keyFields)));
@@ -44,7 +42,7 @@ const key = withName("Key", sameAs<KeyInfo>()(z.object(keyFields)));
 withName(
   "NewKey",
   sameAs<KeyInfo & { key: string }>()(
-    z.object({ ...keyFields, key: z.string().describe("The key. It is not shown again.") }),
+    z.object({ ...keyFields, key: text.describe("The key. It is not shown again.") }),
   ),
 );
 
@@ -56,21 +54,23 @@ const keyList = withName(
 const tenantList = withName(
   "TenantList",
   z.object({
-    tenants: z.array(
-      sameAs<TenantInfo>()(
-        z.object({
-          tenant_id: z.string().describe("Id of the tenant."),
-          paused_since: time.nullable().describe("Time of the pause. Null: it is not paused."),
-          open: z.int().min(0).describe("Tasks that have not ended."),
-          retrying: z.int().min(0).describe("Of these, the tasks that wait for another attempt after a failed one."),
-          dead_letters: z.int().min(0).describe("Dead letters."),
-          complete: z
-            .boolean()
-            .describe("False: the tenant has more than the 1,000 newest tasks or dead letters that are counted."),
-        }),
-      ),
-    ),
-    next_cursor: z.string().nullable().describe("`cursor` of the next page. Null: this is the last one."),
+    tenants: z
+      .array(
+        sameAs<TenantInfo>()(
+          z.object({
+            tenant_id: text.describe("Id of the tenant."),
+            paused_since: timeOrNull.describe("Time of the pause. Null: it is not paused."),
+            open: count.describe("Tasks that have not ended."),
+            retrying: count.describe("Of these, the tasks that wait for another attempt after a failed one."),
+            dead_letters: count.describe("Dead letters."),
+            complete: flag.describe(
+              "False: the tenant has more than the 1,000 newest tasks or dead letters that are counted.",
+            ),
+          }),
+        ),
+      )
+      .describe("The tenants of this page, in the order of their ids."),
+    next_cursor: textOrNull.describe("`cursor` of the next page. Null: this is the last one."),
   }),
 );
 
@@ -80,9 +80,9 @@ withName(
   "TenantLimits",
   sameAs<TenantLimits & { in_force: Record<keyof Limits, number | null> }>()(
     z.object({
-      tenant_id: z.string(),
+      tenant_id: text.describe("Id of the tenant."),
       limits: z
-        .record(z.string(), limit)
+        .record(text, limit)
         .describe("Limits that were set for this tenant. Null: no limit, even if the default has one."),
       in_force: z
         .object({
@@ -103,37 +103,41 @@ const ofTenant = "Of the caller's tenant, or of the one that `tenant` names.";
 const metrics = withName(
   "Metrics",
   z.object({
-    from: time,
-    to: time,
+    from: time.describe("Start of the first period."),
+    to: time.describe("End of the last period."),
     period_seconds: z.int().describe("Length of each period. There are at most 72."),
-    series: z.array(
-      z.object({
-        name: z
-          .enum([...new Set(historyMetrics.map(({ name }) => name))])
-          .describe(
-            "`queue_wait_ms`: from an attempt's due time to its start. `processing_ms`: from its start to its end.",
-          ),
-        statistic: z.enum(["sum", "p50", "p95"]).describe("Sum of the period, or a percentile."),
-        tier: z.enum(tiers).describe("Tier of the measurements."),
-        points: z
-          .array(z.array(z.number()).length(2))
-          .describe("Start of a period in epoch seconds, and the value. A period without measurements is left out."),
-      }),
-    ),
+    series: z
+      .array(
+        z.object({
+          name: z
+            .enum([...new Set(historyMetrics.map(({ name }) => name))])
+            .describe(
+              "`queue_wait_ms`: from an attempt's due time to its start. `processing_ms`: from its start to its end.",
+            ),
+          statistic: z.enum(["sum", "p50", "p95"]).describe("Sum of the period, or a percentile."),
+          tier: tier.describe("Tier of the measurements."),
+          points: z
+            .array(z.array(z.number()).length(2))
+            .describe("Start of a period in epoch seconds, and the value. A period without measurements is left out."),
+        }),
+      )
+      .describe("The metrics of each tier."),
   }),
 );
 
 const alarms = withName(
   "AlarmList",
   z.object({
-    alarms: z.array(
-      z.object({
-        name: z.string().describe("Its last part is a section of the runbook."),
-        state: z.enum(alarmStates).describe("State of the alarm."),
-        description: z.string().nullable().describe("Reason for the alarm, and the place to look."),
-        since: time.nullable().describe("Time since which it has this state."),
-      }),
-    ),
+    alarms: z
+      .array(
+        z.object({
+          name: text.describe("Its last part is a section of the runbook."),
+          state: z.enum(alarmStates).describe("State of the alarm."),
+          description: textOrNull.describe("Reason for the alarm, and the place to look."),
+          since: timeOrNull.describe("Time since which it has this state."),
+        }),
+      )
+      .describe("The alarms, in the order of their names."),
   }),
 );
 
@@ -148,8 +152,8 @@ const deployments = withName(
               "Time at which it started: from then on the new code may have run. Of the first deployment its end.",
             ),
             deployed_at: time.describe("Time at which it ended."),
-            version: z.string().describe("Offload's version."),
-            rolled_back: z.boolean().describe("True: it failed, and what was there before is there again."),
+            version: text.describe("Offload's version."),
+            rolled_back: flag.describe("True: it failed, and what was there before is there again."),
           }),
         ),
       )

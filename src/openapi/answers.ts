@@ -4,59 +4,54 @@ import type { LetterGroups, LetterGroupView } from "../core/control/group-letter
 import type { OperationView } from "../core/control/operation-state.ts";
 import type { UploadView } from "../core/extras/files/create-upload.ts";
 import { errorKinds } from "../core/model/errors.ts";
-import { statuses } from "../core/model/status.ts";
 import type { WaitView } from "../core/model/suspension.ts";
 import type { ChildrenView, TaskView } from "../core/model/task-view.ts";
-import { type Tier, tiers } from "../core/model/tier.ts";
+import type { Tier } from "../core/model/tier.ts";
 import { attemptOutcomes, errorHints } from "../core/model/words.ts";
 import type { AttemptView } from "../core/pipeline/end/view.ts";
 import type { RescuePass } from "../core/schedules/rescue-state.ts";
 import type { QueueView } from "../operations/views.ts";
 import { sameAs, withName } from "./json-schema.ts";
 import { problem } from "./problems.ts";
+import { count, flag, id, idOrNull, number, status, text, textOrNull, tier, time, timeOrNull } from "./words.ts";
 
 /*
  * Schemas of the API's answers. The compiler compares them with the types of the views, and the HTTP tests compare
  * every answer with them.
  */
 
-const id = z.uuid();
-const time = z.iso.datetime();
-const count = z.int().min(0);
-const status = z.enum(statuses);
-const tier = z.enum(tiers);
 const errorKind = z.enum(errorKinds).nullable();
-const nextCursor = z.string().nullable().describe("Value of `cursor` for the next page. Only `null` ends the list.");
+const nextCursor = textOrNull.describe("Value of `cursor` for the next page. Only `null` ends the list.");
 
 /** The last error of a task or attempt. */
 const errorFields = {
-  error: z.string().nullable(),
-  error_type: z.string().nullable().describe("Name of the error's class."),
+  error: textOrNull.describe("Message of the last error. Null: there was none."),
+  error_type: textOrNull.describe("Name of the error's class."),
   error_kind: errorKind.describe("Failure class, which decides about further attempts."),
 };
 
-const stack = z.string().nullable();
+const stack = textOrNull;
 const stackText =
   "Places of the error and its causes in the sources, at most 2,000 characters. Null: there is no error with a place, or the type is sensitive.";
 
 export const health = withName(
   "Health",
   z.object({
-    status: z.literal("ok"),
-    version: z.string(),
-    dynamodb_url: z.string().optional().describe("Only on the local server."),
-    sqs_url: z.string().optional().describe("Only on the local server."),
-    s3_url: z.string().optional().describe("Only on the local server."),
-    events_url: z.string().optional().describe("Only on the local server."),
+    status: z.literal("ok").describe("Always `ok`."),
+    version: text.describe("Version of Offload."),
+    dynamodb_url: text.optional().describe("Only on the local server."),
+    sqs_url: text.optional().describe("Only on the local server."),
+    s3_url: text.optional().describe("Only on the local server."),
+    events_url: text.optional().describe("Only on the local server."),
     queues: z
-      .record(tier, z.object({ url: z.string(), dlq_url: z.string() }))
+      .record(tier, z.object({ url: text, dlq_url: text }))
       .optional()
       .describe("Only on the local server."),
-    limits: z.string().optional().describe("Limits in the settings. Only on the local server."),
+    limits: text.optional().describe("Limits in the settings. Only on the local server."),
   }),
 );
 
-export const openApi = withName("OpenApi", z.looseObject({ openapi: z.string() }));
+export const openApi = withName("OpenApi", z.looseObject({ openapi: text.describe("Version of OpenAPI.") }));
 
 export const upload = withName(
   "Upload",
@@ -66,7 +61,7 @@ export const upload = withName(
       method: z.literal("PUT").describe("Method of the request that sends the bytes."),
       url: z.url().describe("URL for the bytes. It needs no token, and works once."),
       headers: z
-        .record(z.string(), z.string())
+        .record(text, text)
         .describe(
           "Headers of that request, exactly as they are. HTTP libraries and browsers set `content-length` themselves.",
         ),
@@ -78,46 +73,94 @@ export const upload = withName(
 export const accepted = withName(
   "Accepted",
   z.object({
-    task_id: id,
-    status,
-    poll_url: z.string().describe("Path of the task."),
-    created_at: time,
-    collected: z
-      .int()
-      .min(1)
+    task_id: id.describe("Id of the task."),
+    status: status.describe("Status of the task."),
+    poll_url: text.describe("Path of the task."),
+    created_at: time.describe("Time of the submit."),
+    collected: number
       .optional()
       .describe("Number of the input in the list of the task, from 1. Only with the mode `collect`."),
   }),
 );
 
-const place = z.int().min(1).max(100).nullable().optional();
+const place = z
+  .int()
+  .min(1)
+  .max(100)
+  .nullable()
+  .optional()
+  .describe("Place in line, from 1. Null: beyond the hundredth, or unknown. Absent in lists.");
+const until = time.describe("The task continues at this time at the latest. Absent: it waits for its children only.");
+const children = z.array(id).describe("Ids of the children that the handler awaits, at most 10 of them.");
 
 const waitingFor = withName(
   "WaitingFor",
   sameAs<WaitView>()(
-    z.discriminatedUnion("kind", [
-      z.object({ kind: z.literal("sleep"), until: time }),
-      z.object({
-        ...{ kind: z.literal("signal"), signals: z.array(z.string()), until: time },
-        children: z.array(id).optional(),
-      }),
-      z.object({ kind: z.literal("child"), children: z.array(id), until: time.optional() }),
-      z.object({ kind: z.literal("step"), step: z.string(), attempt: count, until: time }),
-      z.object({ kind: z.literal("pause"), of: z.enum(["tier", "type", "tenant"]), place }),
-      z.object({ kind: z.literal("breaker"), place }),
-      z.object({
-        ...{ kind: z.literal("concurrency"), place },
-        order: z.literal("strict").optional(),
-        held_by: id.nullable().optional(),
-      }),
-      z.object({
-        ...{ kind: z.literal("rate"), place },
-        rates: z.int().min(2).optional(),
-        per_seconds: z.int().min(1).optional(),
-        next_start_at: time.optional(),
-      }),
-      z.object({ kind: z.literal("unique"), tasks: z.array(id), place }),
-    ]),
+    z
+      .discriminatedUnion("kind", [
+        z.object({ kind: z.literal("sleep"), until }),
+        z.object({
+          kind: z.literal("signal"),
+          signals: z.array(text).describe("Names of the signals."),
+          until,
+          children: children.optional(),
+        }),
+        z.object({ kind: z.literal("child"), children, until: until.optional() }),
+        z.object({
+          kind: z.literal("step"),
+          step: text.describe("Name of the step."),
+          attempt: count.describe("Number of the step's next attempt in the round, from 2."),
+          until,
+        }),
+        z.object({
+          kind: z.literal("pause"),
+          of: z.enum(["tier", "type", "tenant"]).describe("The thing that is paused."),
+          place,
+        }),
+        z.object({ kind: z.literal("breaker"), place }),
+        z.object({
+          kind: z.literal("concurrency"),
+          place,
+          order: z
+            .literal("strict")
+            .optional()
+            .describe(
+              "`strict`: the task before it has not ended for good. Absent: as many tasks of its key run as may.",
+            ),
+          held_by: idOrNull
+            .optional()
+            .describe(
+              "Id of the task of its key that has its turn, until it has ended for good. Null: none has now, or it is unknown. Absent in lists, for submitters, and without `order`.",
+            ),
+        }),
+        z.object({
+          kind: z.literal("rate"),
+          place,
+          rates: z
+            .int()
+            .min(2)
+            .optional()
+            .describe("Number of the type's rates, all of which must allow its start. Absent: it has one."),
+          per_seconds: number
+            .optional()
+            .describe(
+              "The time of the rate that allows the next start of its key last. Absent in lists, for one rate, and while it is unknown.",
+            ),
+          next_start_at: time
+            .optional()
+            .describe(
+              "From then on all rates allow the next start of its key, which the first task in line takes. Absent in lists, for one rate, and while it is unknown.",
+            ),
+        }),
+        z.object({
+          kind: z.literal("unique"),
+          tasks: z.array(id).describe("Ids of the tasks that have to be over before it starts."),
+          place,
+        }),
+      ])
+      .describe(
+        "`sleep`: the task waits for a time. `signal`: for one of some signals. `step`: for the next attempt of a step. `child`: for the end of one of some children. `pause`: for the end of a pause. `breaker`: until its type fails less. `concurrency`: for a place. `rate`: for its turn. `unique`: for the end of the tasks that had its unique key.",
+      ),
   ),
 );
 
@@ -125,150 +168,185 @@ export const task = withName(
   "Task",
   sameAs<TaskView>()(
     z.object({
-      task_id: id,
-      type: z.string(),
-      status,
-      priority: tier,
-      progress: z.number().min(0).max(100).nullable(),
-      progress_message: z.string().nullable(),
-      progress_data: z.unknown(),
-      attempts: count.describe("Number of attempts that were started in this round."),
-      max_attempts: count,
-      tags: z.record(z.string(), z.string()),
-      created_at: time,
-      updated_at: time,
-      started_at: time.nullable(),
-      finished_at: time.nullable(),
-      run_at: time.nullable(),
-      next_attempt_at: time.nullable(),
-      waiting_for: waitingFor.nullable(),
-      expires_at: time.nullable(),
-      retained_until: time
+      task_id: id.describe("Id of the task."),
+      type: text.describe("Name of the task type."),
+      status: status.describe("Status of the task."),
+      priority: tier.describe("Tier of the task."),
+      progress: z
+        .number()
+        .min(0)
+        .max(100)
         .nullable()
-        .describe("Record and result are deleted after this time. A dead letter is kept for at least 14 days."),
-      cancel_requested_at: time.nullable().describe("Time at which the cancel of the running attempt was asked for."),
-      outcome: z.string().nullable().describe("The task's own word for how it ended."),
-      result: z.unknown().describe("A JSON result of at most 64 KiB. Otherwise null: see `result_url`."),
-      result_url: z
-        .string()
+        .describe("Progress in percent that the handler reported. It never goes down within an attempt."),
+      progress_message: textOrNull.describe("Text that the handler reported with it, at most 200 characters."),
+      progress_data: z.unknown().describe("JSON that the handler reported with it, at most 1 KiB. Null: none."),
+      attempts: count.describe("Number of attempts that were started in this round."),
+      max_attempts: count.describe("Maximum number of attempts in a round."),
+      tags: z.record(text, text).describe("Tags of the submit."),
+      created_at: time.describe("Time of the submit."),
+      updated_at: time.describe("Time of the last change."),
+      started_at: timeOrNull.describe("Start of the last attempt."),
+      finished_at: timeOrNull.describe("Time of the end."),
+      run_at: timeOrNull.describe("Earliest start that the submit asked for."),
+      next_attempt_at: timeOrNull.describe("Earliest start of the next attempt, while the task waits for one."),
+      waiting_for: waitingFor
         .nullable()
         .describe(
-          "Path of a file, of a larger JSON result, or of an encrypted one. An acknowledged result is `gone` there.",
+          "The thing that the suspended attempt or the start of the task waits for. Null: the task waits for a worker, or does not wait.",
         ),
+      expires_at: timeOrNull.describe("The task expires if no attempt has started by this time."),
+      retained_until: timeOrNull.describe(
+        "Record and result are deleted after this time. A dead letter is kept for at least 14 days.",
+      ),
+      cancel_requested_at: timeOrNull.describe("Time at which the cancel of the running attempt was asked for."),
+      outcome: textOrNull.describe("The task's own word for how it ended."),
+      result: z.unknown().describe("A JSON result of at most 64 KiB. Otherwise null: see `result_url`."),
+      result_url: textOrNull.describe(
+        "Path of a file, of a larger JSON result, or of an encrypted one. An acknowledged result is `gone` there.",
+      ),
       ...errorFields,
-      correlation_id: z.string(),
-      requested_by: z.string(),
-      schedule_id: id.nullable(),
-      scheduled_for: time.nullable(),
-      parent_id: id.nullable(),
+      correlation_id: text.describe("Id of the request, which is also in the log lines."),
+      requested_by: text.describe("The submitter: id of an API key, or subject of a token."),
+      schedule_id: idOrNull.describe("The schedule that submitted the task."),
+      scheduled_for: timeOrNull.describe("The scheduled time that submitted the task."),
+      parent_id: idOrNull.describe("The task whose handler submitted this one."),
       children: withName(
         "Children",
         sameAs<ChildrenView>()(
           z.object({
-            total: count,
-            open: count,
-            completed: count,
-            failed: count,
-            cancelled: count,
-            expired: count,
-            sealed: z.boolean(),
+            total: count.describe("Number of spawned children."),
+            open: count.describe("Children that have not ended. In a large family these numbers lag by some children."),
+            completed: count.describe("Completed children."),
+            failed: count.describe("Failed children."),
+            cancelled: count.describe("Cancelled children."),
+            expired: count.describe("Expired children."),
+            sealed: flag.describe("False while the handler still spawns."),
           }),
         ),
-      ).nullable(),
-      caused_by: id.nullable(),
-      on_failed: withName("OnFailed", z.object({ task_id: id, status })).nullable(),
-      tenant_id: z.string().optional().describe("Tenant of the task. Only in a list of all tenants."),
+      )
+        .nullable()
+        .describe("Numbers of the children. Null: the task has none."),
+      caused_by: idOrNull.describe("The failed task whose `onFailed` this task runs."),
+      on_failed: withName(
+        "OnFailed",
+        z.object({ task_id: id.describe("Its id."), status: status.describe("Its status.") }),
+      )
+        .nullable()
+        .describe("The task that runs the `onFailed` of this failed task. Null: there is none, or it has not started."),
+      tenant_id: text.optional().describe("Tenant of the task. Only in a list of all tenants."),
     }),
   ),
 );
 
-export const taskList = withName("TaskList", z.object({ tasks: z.array(task), next_cursor: nextCursor }));
+export const taskList = withName(
+  "TaskList",
+  z.object({ tasks: z.array(task).describe("The tasks of this page."), next_cursor: nextCursor }),
+);
 
-export const resultPending = withName("ResultPending", z.object({ task_id: id, status }));
+export const resultPending = withName(
+  "ResultPending",
+  z.object({ task_id: id.describe("Id of the task."), status: status.describe("Status of the task.") }),
+);
 
 export const attemptList = withName(
   "AttemptList",
   z.object({
-    attempts: z.array(
-      withName(
-        "Attempt",
-        sameAs<AttemptView>()(
-          z.object({
-            round: count,
-            number: count,
-            started_at: time,
-            finished_at: time,
-            duration_ms: z.int(),
-            outcome: z.enum(attemptOutcomes),
-            ...errorFields,
-            next_attempt_at: time.nullable(),
-            stack: stack.optional().describe(`${stackText} Only for operators and admins.`),
-          }),
+    attempts: z
+      .array(
+        withName(
+          "Attempt",
+          sameAs<AttemptView>()(
+            z.object({
+              round: count.describe("Number of the round. A retry of a failed task starts a new one."),
+              number: count.describe("Number of the attempt in its round, from 1."),
+              started_at: time.describe("Start of the attempt."),
+              finished_at: time.describe("End of the attempt."),
+              duration_ms: z.int().describe("Duration in milliseconds."),
+              outcome: z
+                .enum(attemptOutcomes)
+                .describe("End of the attempt. `retried`: it failed, and another one follows."),
+              ...errorFields,
+              error: textOrNull.describe("Message of the error."),
+              next_attempt_at: timeOrNull.describe("Earliest start of the next attempt."),
+              stack: stack.optional().describe(`${stackText} Only for operators and admins.`),
+            }),
+          ),
         ),
-      ),
-    ),
+      )
+      .describe("Every attempt that has ended, oldest first."),
   }),
 );
 
 export const deadLetterList = withName(
   "DeadLetterList",
   z.object({
-    dead_letters: z.array(
-      withName(
-        "DeadLetter",
-        sameAs<DeadLetterView>()(
-          z.object({
-            task_id: id,
-            type: z.string(),
-            tenant_id: z.string(),
-            priority: tier,
-            attempts: count,
-            ...errorFields,
-            fingerprint: z.string(),
-            first_failed_at: time,
-            last_failed_at: time,
-            needs_review: z.boolean(),
-            stack: stack.describe(stackText),
-            caused_by: id.nullable(),
-            input: z.unknown(),
-          }),
+    dead_letters: z
+      .array(
+        withName(
+          "DeadLetter",
+          sameAs<DeadLetterView>()(
+            z.object({
+              task_id: id.describe("Id of the task."),
+              type: text.describe("Name of the task type."),
+              tenant_id: text.describe("Tenant of the task."),
+              priority: tier.describe("Tier of the task."),
+              attempts: count.describe("Number of attempts in the last round."),
+              ...errorFields,
+              fingerprint: text.describe(
+                "Short name of the error. Errors whose texts differ only in ids, numbers, times and quoted texts have the same.",
+              ),
+              first_failed_at: time.describe("End of the first failed round."),
+              last_failed_at: time.describe("End of the last attempt."),
+              needs_review: flag.describe("True when a person must decide: the handler threw `BusinessRuleViolation`."),
+              stack: stack.describe(stackText),
+              caused_by: idOrNull.describe(
+                "The failed task whose `onFailed` failed. Null: the letter is of another type.",
+              ),
+              input: z.unknown().describe("Input of the task."),
+            }),
+          ),
         ),
-      ),
-    ),
+      )
+      .describe("The dead letters of this page."),
     next_cursor: nextCursor,
   }),
 );
 
-const byTenant = z.record(z.string(), z.int().min(0));
+const byTenant = z.record(text, count);
 
 export const letterGroups = withName(
   "DeadLetterGroups",
   sameAs<LetterGroups>()(
     z.object({
-      groups: z.array(
-        withName(
-          "DeadLetterGroup",
-          sameAs<LetterGroupView>()(
-            z.object({
-              fingerprint: z.string(),
-              type: z.string(),
-              ...errorFields,
-              count,
-              first_failed_at: time,
-              last_failed_at: time,
-              task_id: id,
-              hint: z
-                .enum(errorHints)
-                .optional()
-                .describe(
-                  "Where to look for the cause. `credentials`: another service answered with 401 or 403. `bug`: a TypeError or ReferenceError, so the code is wrong.",
-                ),
-              by_tenant: byTenant.optional().describe("Number of each tenant. Only in an answer for all tenants."),
-            }),
+      groups: z
+        .array(
+          withName(
+            "DeadLetterGroup",
+            sameAs<LetterGroupView>()(
+              z.object({
+                fingerprint: text.describe("Short name of the error, for the filter `fingerprint`."),
+                type: text.describe("Name of the task type."),
+                ...errorFields,
+                error: textOrNull.describe("Error message of the newest dead letter."),
+                count: count.describe("Number of dead letters."),
+                first_failed_at: time.describe("Earliest failure of their tasks."),
+                last_failed_at: time.describe("Failure of the newest dead letter."),
+                task_id: id.describe("Task of the newest dead letter."),
+                hint: z
+                  .enum(errorHints)
+                  .optional()
+                  .describe(
+                    "Where to look for the cause. `credentials`: another service answered with 401 or 403. `bug`: a TypeError or ReferenceError, so the code is wrong.",
+                  ),
+                by_tenant: byTenant.optional().describe("Number of each tenant. Only in an answer for all tenants."),
+              }),
+            ),
           ),
-        ),
+        )
+        .describe("The groups, the largest first."),
+      complete: flag.describe(
+        "False: older dead letters were not read, or small groups were left out. Narrow `failed_after` and `failed_before`.",
       ),
-      complete: z.boolean(),
     }),
   ),
 );
@@ -277,14 +355,13 @@ export const operation = withName(
   "Operation",
   sameAs<OperationView>()(
     z.object({
-      operation_id: id,
-      status,
-      matched: count,
-      done: count,
-      skipped: count,
-      failed: count,
-      stopped: z
-        .string()
+      operation_id: id.describe("Id of the operation."),
+      status: status.describe("Status of the operation."),
+      matched: count.describe("Number of selected tasks."),
+      done: count.describe("Number of tasks that were replayed, discarded, cancelled or retried."),
+      skipped: count.describe("Number of tasks that had changed before their turn."),
+      failed: count.describe("Number of tasks that could not be changed."),
+      stopped: text
         .optional()
         .describe("Reason why it cancelled itself: the last 20 tasks that it had started all failed again."),
     }),
@@ -294,7 +371,7 @@ export const operation = withName(
 export const dryRun = withName(
   "DryRun",
   z.object({
-    matched: count,
+    matched: count.describe("Number of selected tasks."),
     by_tenant: byTenant.optional().describe("Number of each tenant's. Only for an operation on all tenants."),
     with_callback: count
       .optional()
@@ -302,33 +379,42 @@ export const dryRun = withName(
   }),
 );
 
-export const operationAccepted = withName("OperationAccepted", z.object({ operation_id: id, matched: count }));
+export const operationAccepted = withName(
+  "OperationAccepted",
+  z.object({ operation_id: id.describe("Id of the operation."), matched: count.describe("Number of selected tasks.") }),
+);
 
 withName(
   "Queues",
   sameAs<{ queues: Record<Tier, QueueView>; rescue: Omit<RescuePass, "next"> | null }>()(
     z.object({
-      queues: z.record(
-        tier,
-        withName(
-          "Queue",
-          z.object({
-            visible: count,
-            in_flight: count,
-            delayed: count,
-            retrying: count,
-            oldest_age_seconds: z.number().min(0).nullable(),
-            dead_letters: count,
-            paused: z.boolean(),
-            paused_since: time.nullable(),
-            refusing_since: time.nullable(),
-          }),
-        ),
-      ),
+      queues: z
+        .record(
+          tier,
+          withName(
+            "Queue",
+            z.object({
+              visible: count.describe("Messages that wait for a worker."),
+              in_flight: count.describe("Messages that workers hold."),
+              delayed: count.describe("Messages that wait for their time."),
+              retrying: count.describe(
+                "Tasks that wait for another attempt after a failed one. A number above some thousands is a lower bound.",
+              ),
+              oldest_age_seconds: z.number().min(0).nullable().describe("Age of the oldest message. Null: unknown."),
+              dead_letters: count.describe("Messages in the tier's dead-letter queue."),
+              paused: flag.describe("True when the tier is paused."),
+              paused_since: timeOrNull.describe("Time of the pause. Null: the tier is not paused."),
+              refusing_since: timeOrNull.describe(
+                "Time since which submits are refused with `queue_full`. Null: none was refused in the last two minutes.",
+              ),
+            }),
+          ),
+        )
+        .describe("The queue of each tier."),
       rescue: z
         .object({
           at: time,
-          whole: z.boolean().describe("True when it read all tasks. The next pass goes on where this one stopped."),
+          whole: flag.describe("True when it read all tasks. The next pass goes on where this one stopped."),
           open: count.describe("Open tasks that it saw."),
           sent: count.describe("Tasks whose message it sent again."),
           ended: count.describe("Tasks that it ended."),
@@ -347,17 +433,22 @@ export const batch = withName(
   z.object({
     accepted: count.describe("Number of accepted entries, also of those that an earlier request made."),
     refused: count.describe("Number of refused entries."),
-    tasks: z.array(
-      z.union([
-        withName(
-          "BatchTask",
-          z.object({
-            ...accepted.shape,
-            replayed: z.boolean().describe("True when an earlier request with the same key made the task."),
-          }),
-        ),
-        withName("BatchRefusal", z.object({ problem: problem.describe("The reason. 429 and 503 may be sent again.") })),
-      ]),
-    ),
+    tasks: z
+      .array(
+        z.union([
+          withName(
+            "BatchTask",
+            z.object({
+              ...accepted.shape,
+              replayed: flag.describe("True when an earlier request with the same key made the task."),
+            }),
+          ),
+          withName(
+            "BatchRefusal",
+            z.object({ problem: problem.describe("The reason. 429 and 503 may be sent again.") }),
+          ),
+        ]),
+      )
+      .describe("The outcome of each entry, in the request's order."),
   }),
 );

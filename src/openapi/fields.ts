@@ -1,6 +1,5 @@
 import type { Text } from "../operations/act.ts";
 import { files } from "../operations/index.ts";
-import { adminTexts } from "./admin-texts.ts";
 import { withChoice } from "./choices.ts";
 import type { Json } from "./json-schema.ts";
 import { submitOptions, type Texts, taskOptions } from "./submit-texts.ts";
@@ -38,179 +37,6 @@ const taskSelection: Texts = {
   dry_run: selection.dry_run ?? "",
 };
 
-/** Fields that a task's answer and a dead letter have in common. */
-const taskFields = {
-  task_id: "Id of the task.",
-  type: "Name of the task type.",
-  priority: "Tier of the task.",
-  error: "Message of the last error. Null: there was none.",
-} as const satisfies Texts;
-
-const problemFields: Texts = {
-  code: "The code of the problem.",
-  title: "Short text of the code.",
-  status: "HTTP status.",
-  detail: "Explanation for people.",
-  errors: "Faults of the request, by field.",
-  correlation_id: "Id of the request, which is also in the log lines.",
-};
-
-const answerTexts: Readonly<Record<string, Texts>> = {
-  Health: { status: "Always `ok`.", version: "Version of Offload." },
-  Channel: {
-    channel_id: "Id of the channel, for log lines.",
-    url: "URL for one WebSocket connection. It needs no token, so it is a secret.",
-    expires_at: "Time until which the URL works.",
-  },
-  Accepted: { task_id: taskFields.task_id, status: "Status of the task.", created_at: "Time of the submit." },
-  BatchTask: { task_id: taskFields.task_id, status: "Status of the task.", created_at: "Time of the submit." },
-  BatchAccepted: { tasks: "The outcome of each entry, in the request's order." },
-  Task: {
-    ...taskFields,
-    status: "Status of the task.",
-    progress: "Progress in percent that the handler reported. It never goes down within an attempt.",
-    progress_message: "Text that the handler reported with it, at most 200 characters.",
-    progress_data: "JSON that the handler reported with it, at most 1 KiB. Null: none.",
-    max_attempts: "Maximum number of attempts in a round.",
-    tags: "Tags of the submit.",
-    created_at: "Time of the submit.",
-    updated_at: "Time of the last change.",
-    started_at: "Start of the last attempt.",
-    finished_at: "Time of the end.",
-    run_at: "Earliest start that the submit asked for.",
-    next_attempt_at: "Earliest start of the next attempt, while the task waits for one.",
-    waiting_for:
-      "The thing that the suspended attempt or the start of the task waits for. Null: the task waits for a worker, or does not wait.",
-    expires_at: "The task expires if no attempt has started by this time.",
-    correlation_id: "Id of the request, which is also in the log lines.",
-    requested_by: "The submitter: id of an API key, or subject of a token.",
-    schedule_id: "The schedule that submitted the task.",
-    scheduled_for: "The scheduled time that submitted the task.",
-    parent_id: "The task whose handler submitted this one.",
-    children: "Numbers of the children. Null: the task has none.",
-    caused_by: "The failed task whose `onFailed` this task runs.",
-    on_failed: "The task that runs the `onFailed` of this failed task. Null: there is none, or it has not started.",
-  },
-  OnFailed: { task_id: "Its id.", status: "Its status." },
-  WaitingFor: {
-    kind: "`sleep`: the task waits for a time. `signal`: for one of some signals. `step`: for the next attempt of a step. `child`: for the end of one of some children. `pause`: for the end of a pause. `breaker`: until its type fails less. `concurrency`: for a place. `rate`: for its turn. `unique`: for the end of the tasks that had its unique key.",
-    signals: "Names of the signals.",
-    children: "Ids of the children that the handler awaits, at most 10 of them.",
-    step: "Name of the step.",
-    attempt: "Number of the step's next attempt in the round, from 2.",
-    until: "The task continues at this time at the latest. Absent: it waits for its children only.",
-    of: "The thing that is paused.",
-    tasks: "Ids of the tasks that have to be over before it starts.",
-    order: "`strict`: the task before it has not ended for good. Absent: as many tasks of its key run as may.",
-    held_by:
-      "Id of the task of its key that has its turn, until it has ended for good. Null: none has now, or it is unknown. Absent in lists, for submitters, and without `order`.",
-    rates: "Number of the type's rates, all of which must allow its start. Absent: it has one.",
-    per_seconds:
-      "The time of the rate that allows the next start of its key last. Absent in lists, for one rate, and while it is unknown.",
-    next_start_at:
-      "From then on all rates allow the next start of its key, which the first task in line takes. Absent in lists, for one rate, and while it is unknown.",
-    place: "Place in line, from 1. Null: beyond the hundredth, or unknown. Absent in lists.",
-  },
-  Children: {
-    total: "Number of spawned children.",
-    open: "Children that have not ended. In a large family these numbers lag by some children.",
-    completed: "Completed children.",
-    failed: "Failed children.",
-    cancelled: "Cancelled children.",
-    expired: "Expired children.",
-    sealed: "False while the handler still spawns.",
-  },
-  TaskList: { tasks: "The tasks of this page." },
-  TypeList: { types: "The task types, without probes where these are not registered." },
-  ResultPending: { task_id: taskFields.task_id, status: "Status of the task." },
-  AttemptList: { attempts: "Every attempt that has ended, oldest first." },
-  Attempt: {
-    round: "Number of the round. A retry of a failed task starts a new one.",
-    number: "Number of the attempt in its round, from 1.",
-    started_at: "Start of the attempt.",
-    finished_at: "End of the attempt.",
-    duration_ms: "Duration in milliseconds.",
-    outcome: "End of the attempt. `retried`: it failed, and another one follows.",
-    error: "Message of the error.",
-    next_attempt_at: "Earliest start of the next attempt.",
-  },
-  DeadLetterList: { dead_letters: "The dead letters of this page." },
-  DeadLetter: {
-    ...taskFields,
-    tenant_id: "Tenant of the task.",
-    attempts: "Number of attempts in the last round.",
-    fingerprint:
-      "Short name of the error. Errors whose texts differ only in ids, numbers, times and quoted texts have the same.",
-    first_failed_at: "End of the first failed round.",
-    last_failed_at: "End of the last attempt.",
-    needs_review: "True when a person must decide: the handler threw `BusinessRuleViolation`.",
-    caused_by: "The failed task whose `onFailed` failed. Null: the letter is of another type.",
-    input: "Input of the task.",
-  },
-  DeadLetterGroups: {
-    groups: "The groups, the largest first.",
-    complete:
-      "False: older dead letters were not read, or small groups were left out. Narrow `failed_after` and `failed_before`.",
-  },
-  DeadLetterGroup: {
-    fingerprint: "Short name of the error, for the filter `fingerprint`.",
-    type: taskFields.type,
-    error: "Error message of the newest dead letter.",
-    count: "Number of dead letters.",
-    first_failed_at: "Earliest failure of their tasks.",
-    last_failed_at: "Failure of the newest dead letter.",
-    task_id: "Task of the newest dead letter.",
-  },
-  Operation: {
-    operation_id: "Id of the operation.",
-    status: "Status of the operation.",
-    matched: "Number of selected tasks.",
-    done: "Number of tasks that were replayed, discarded, cancelled or retried.",
-    skipped: "Number of tasks that had changed before their turn.",
-    failed: "Number of tasks that could not be changed.",
-  },
-  DryRun: { matched: "Number of selected tasks." },
-  OperationAccepted: { operation_id: "Id of the operation.", matched: "Number of selected tasks." },
-  Queues: { queues: "The queue of each tier." },
-  Queue: {
-    visible: "Messages that wait for a worker.",
-    in_flight: "Messages that workers hold.",
-    delayed: "Messages that wait for their time.",
-    oldest_age_seconds: "Age of the oldest message. Null: unknown.",
-    retrying: "Tasks that wait for another attempt after a failed one. A number above some thousands is a lower bound.",
-    dead_letters: "Messages in the tier's dead-letter queue.",
-    paused: "True when the tier is paused.",
-    paused_since: "Time of the pause. Null: the tier is not paused.",
-    refusing_since:
-      "Time since which submits are refused with `queue_full`. Null: none was refused in the last two minutes.",
-  },
-  ...adminTexts,
-  Schedule: {
-    ...scheduleOptions,
-    schedule_id: "Id of the schedule.",
-    name: "Name of the schedule, unique among the tenant's schedules of the same `source`.",
-    source: "`code`: the app's code defines the schedule. `api`: a client made it.",
-    for_each_tenant: "True: the schedule submits one task for every known tenant at each of its times.",
-    paused_since: "Time of the pause. Null: it is not paused, or was paused by an earlier release.",
-    paused_by: "The principal that paused it.",
-    next_run_at: "Next scheduled time. Null also for a rate of the code that has not fired yet.",
-    last_run_at: "Last scheduled time.",
-    last_task_id: "Task of the last scheduled time.",
-    skipped: "Number of times that submitted nothing.",
-    last_skipped_at: "Last time that submitted nothing.",
-    last_skip_reason: "Reason why it submitted nothing.",
-    last_error: "Error of the last firing that failed.",
-    last_error_at: "Time of that firing.",
-    created_by: "The principal that created the schedule, which submits its tasks.",
-    created_at: "Time of the creation. Null for one of the code.",
-    updated_at: "Time of the last change.",
-  },
-  ScheduleList: { schedules: "The schedules of this page." },
-  NextTimes: { next: "The next scheduled times." },
-  Problem: problemFields,
-  OpenApi: { openapi: "Version of OpenAPI." },
-};
-
 /** Descriptions of query parameters, by name. */
 export const parameterTexts: Texts = {
   limit: "Maximum number of items of the page.",
@@ -238,8 +64,8 @@ export const parameterTexts: Texts = {
 };
 
 /**
- * Descriptions of fields, by schema and field; `outer.inner` is a field inside another. They are not in the schemas
- * themselves, which functions load at their start.
+ * Descriptions of the fields of requests, by schema and field; `outer.inner` is a field inside another. They are not in
+ * the schemas themselves, which functions load at their start. Those of answers are in their schemas.
  */
 const fieldTexts: Readonly<Record<string, Texts>> = {
   ...textsOfActs(),
@@ -285,7 +111,22 @@ const fieldTexts: Readonly<Record<string, Texts>> = {
       "Maximum number of replays per second. Default: 10 at first, doubled every 10 seconds in which started tasks complete.",
   },
   Discard: selection,
-  ...answerTexts,
+  Schedule: scheduleOptions,
+  NewKeyRequest: {
+    role: "Role of the key.",
+    inputs: "True: the viewer may read inputs and logs. Other roles have no such permission.",
+    label: "Text that the list of keys shows.",
+    expires_at: "End of the key, in the future. Default: never.",
+  },
+  TenantLimitsChange: {
+    submits_per_second: "Accepted submits per second, on average.",
+    burst: "Number of submits that are accepted at once after a pause.",
+    tasks_in_progress: "Accepted tasks that have not ended.",
+    request_bytes: "Largest request body, in bytes.",
+    schedules: "Schedules, without those of the app's code. Default: 100.",
+    open_upload_bytes:
+      "Bytes of the announced uploads that no task has taken, each as at least 1 MiB and for at most 25 hours. Default: 107374182400 (100 GiB).",
+  },
 };
 
 /** Meanings of the fields of the bodies of acts. */

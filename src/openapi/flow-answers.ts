@@ -6,16 +6,14 @@ import type {
   PausedView,
   TypeFlowView,
 } from "../core/extras/limits/view-flow.ts";
-import { tiers } from "../core/model/tier.ts";
 import { sameAs, withName } from "./json-schema.ts";
+import { count, flag, number, text, textOrNull, tier, time, timeOrNull } from "./words.ts";
 
-const time = z.iso.datetime();
-const since = time.nullable().describe("Time of the pause. Null: it is not paused.");
-const count = z.int().min(1);
+const since = timeOrNull.describe("Time of the pause. Null: it is not paused.");
 
 /** The sharing of a limit. */
 const sharing = {
-  keyed: z.boolean().describe("True: tasks with equal keys share the limit. False: all tasks of the type."),
+  keyed: flag.describe("True: tasks with equal keys share the limit. False: all tasks of the type."),
   scope: z
     .enum(["tenant", "deployment"])
     .describe("`tenant`: each tenant has the limit for itself. `deployment`: all tenants share it."),
@@ -26,15 +24,15 @@ const definedText = "Present when an operator set another one. Null: the definit
 const byInputText = `${definedText} With a key: it is a function of the input.`;
 
 const definedRate = {
-  defined_limit: count.nullable().optional().describe(`The limit of the definition. ${byInputText}`),
-  defined_per_seconds: count.nullable().optional().describe(`The time of the definition. ${definedText}`),
+  defined_limit: number.nullable().optional().describe(`The limit of the definition. ${byInputText}`),
+  defined_per_seconds: number.nullable().optional().describe(`The time of the definition. ${definedText}`),
 };
 
 const ofInput = "Null: the input of its newest task decides.";
 
 const longerRate = {
-  limit: count.nullable().describe(`Starts of one key in any \`per_seconds\`, not spaced. ${ofInput}`),
-  per_seconds: count.describe("The time in which these start."),
+  limit: number.nullable().describe(`Starts of one key in any \`per_seconds\`, not spaced. ${ofInput}`),
+  per_seconds: number.describe("The time in which these start."),
   ...definedRate,
 };
 
@@ -42,7 +40,7 @@ const limits = {
   concurrency: withName(
     "ConcurrencyLimit",
     z.object({
-      limit: count.nullable().describe(`Attempts of one key that run at the same time. ${ofInput}`),
+      limit: number.nullable().describe(`Attempts of one key that run at the same time. ${ofInput}`),
       ...sharing,
       order: z
         .literal("strict")
@@ -54,7 +52,7 @@ const limits = {
         .describe(
           "`hold`: the tasks behind a dead letter of their key wait until it is replayed and over, or discarded.",
         ),
-      defined_limit: count.nullable().optional().describe(`The limit of the definition. ${byInputText}`),
+      defined_limit: number.nullable().optional().describe(`The limit of the definition. ${byInputText}`),
     }),
   )
     .nullable()
@@ -62,8 +60,8 @@ const limits = {
   rate_limit: withName(
     "RateLimit",
     z.object({
-      limit: count.nullable().describe(`Starts of one key in \`per_seconds\`, evenly spaced. ${ofInput}`),
-      per_seconds: count.describe("The time in which these start."),
+      limit: number.nullable().describe(`Starts of one key in \`per_seconds\`, evenly spaced. ${ofInput}`),
+      per_seconds: number.describe("The time in which these start."),
       ...sharing,
       ...definedRate,
       longer: z
@@ -82,8 +80,7 @@ const paused = withName(
     z.object({
       all: since.describe("Time of the pause for all tenants. Null: there is none."),
       tenant: since.describe("Time of the pause for this tenant. Null: there is none."),
-      reason: z
-        .string()
+      reason: text
         .optional()
         .describe("The reason of a type that was paused by itself: after a resume all attempts failed again."),
     }),
@@ -93,12 +90,12 @@ const paused = withName(
   .describe("Null: the type is not paused for this tenant.");
 
 const keyLimit = {
-  key: z.string().describe("The key."),
-  tenant_id: z.string().nullable().describe("Id of the tenant. Null: tenants share the limit."),
+  key: text.describe("The key."),
+  tenant_id: textOrNull.describe("Id of the tenant. Null: tenants share the limit."),
   kind: z.enum(["concurrency", "rate"]).describe("The limit of the type that this one replaces."),
-  limit: count.describe("Attempts that run at the same time, or starts in `per_seconds`."),
-  per_seconds: count.nullable().describe("Null: it is a limit of attempts at the same time."),
-  until: time.nullable().describe("Time at which it ends. Null: it holds until it is removed."),
+  limit: number.describe("Attempts that run at the same time, or starts in `per_seconds`."),
+  per_seconds: number.nullable().describe("Null: it is a limit of attempts at the same time."),
+  until: timeOrNull.describe("Time at which it ends. Null: it holds until it is removed."),
 };
 
 /** The fields of a task type that say when its tasks start. */
@@ -107,30 +104,27 @@ export const typeFlow = {
   breaker: withName(
     "Breaker",
     z.object({
-      failures: count.describe("Failed attempts in a row that open it."),
-      cool_down_seconds: count.describe("Time until one task tries."),
+      failures: number.describe("Failed attempts in a row that open it."),
+      cool_down_seconds: number.describe("Time until one task tries."),
       keyed: z.literal(true).optional().describe("Each key has a breaker. Absent: the type has one."),
       state: z
         .enum(["closed", "open"])
         .describe("`open`: tasks of the type wait, but for one that tries; with keys: those of at least one key."),
-      failures_in_a_row: z
-        .int()
-        .min(0)
-        .describe("Failed attempts of this tenant since the last success; with keys: the most of any key."),
-      open_until: time.nullable().describe("From then on one task tries, of one key. Null: it is closed."),
-      open_since: time
-        .nullable()
-        .describe("Time at which it opened. Null: it is closed, or an earlier release opened it."),
+      failures_in_a_row: count.describe(
+        "Failed attempts of this tenant since the last success; with keys: the most of any key.",
+      ),
+      open_until: timeOrNull.describe("From then on one task tries, of one key. Null: it is closed."),
+      open_since: timeOrNull.describe("Time at which it opened. Null: it is closed, or an earlier release opened it."),
       open_keys: z
         .array(
           withName(
             "OpenBreakerKey",
             sameAs<OpenKeyView>()(
               z.object({
-                key: z.string().describe("The key."),
-                failures_in_a_row: count.describe("Failed attempts of the key since its last success."),
+                key: text.describe("The key."),
+                failures_in_a_row: number.describe("Failed attempts of the key since its last success."),
                 open_until: time.describe("From then on one task of the key tries."),
-                open_since: time.nullable().describe("Time at which it opened. Null: unknown."),
+                open_since: timeOrNull.describe("Time at which it opened. Null: unknown."),
               }),
             ),
           ),
@@ -150,24 +144,24 @@ export const typeFlow = {
     ),
 } satisfies { [Field in keyof TypeFlowView]: z.ZodType<TypeFlowView[Field]> };
 
-const state = { paused: z.boolean().describe("True when it is paused now."), since };
+const state = { paused: flag.describe("True when it is paused now."), since };
 
-withName("QueuePause", z.object({ tier: z.enum(tiers).describe("The tier."), ...state }));
+withName("QueuePause", z.object({ tier: tier.describe("The tier."), ...state }));
 
-withName("QueueRecovery", z.object({ tier: z.enum(tiers).describe("The tier.") }));
+withName("QueueRecovery", z.object({ tier: tier.describe("The tier.") }));
 
-withName("TenantPause", z.object({ tenant_id: z.string().describe("Id of the tenant."), ...state }));
+withName("TenantPause", z.object({ tenant_id: text.describe("Id of the tenant."), ...state }));
 
-withName("TypePause", z.object({ type: z.string().describe("Name of the type."), paused }));
+withName("TypePause", z.object({ type: text.describe("Name of the type."), paused }));
 
-withName("TypeBreaker", z.object({ type: z.string().describe("Name of the type."), breaker: typeFlow.breaker }));
+withName("TypeBreaker", z.object({ type: text.describe("Name of the type."), breaker: typeFlow.breaker }));
 
 withName(
   "KeyLimit",
-  sameAs<KeyLimitView & { type: string }>()(z.object({ type: z.string().describe("Name of the type."), ...keyLimit })),
+  sameAs<KeyLimitView & { type: string }>()(z.object({ type: text.describe("Name of the type."), ...keyLimit })),
 );
 
 withName(
   "TypeLimits",
-  sameAs<LimitsView & { type: string }>()(z.object({ type: z.string().describe("Name of the type."), ...limits })),
+  sameAs<LimitsView & { type: string }>()(z.object({ type: text.describe("Name of the type."), ...limits })),
 );

@@ -8,6 +8,7 @@ import type { TaskLogView } from "../operations/views.ts";
 import { sameAs, withName } from "./json-schema.ts";
 import type { Operation } from "./operation.ts";
 import { uncached } from "./operation-parts.ts";
+import { flag, text, textOrNull, time } from "./words.ts";
 
 const step = withName(
   "Step",
@@ -18,14 +19,13 @@ const step = withName(
         .describe(
           "`try`: one attempt of a step that has attempts of its own. `signal`: the answer to a wait of the same name. `read`: the end of a wait that several signals may end. `state`: the last checkpoint. `submit`: tasks that an attempt submitted. `run`: the end of a child that the handler awaited.",
         ),
-      name: z.string().describe("Name of the entry, unique among those of its kind."),
+      name: text.describe("Name of the entry, unique among those of its kind."),
       order: z.int().nullable().describe("Number of the handler's call, from 1. Null: it is no call of the handler."),
-      until: z
-        .string()
-        .nullable()
-        .describe("End of a sleep, time at which a wait times out, or start of the step's next attempt."),
-      at: z.string().nullable().describe("Time at which a signal came. Null: the entry is no signal, or none came."),
-      timed_out: z.boolean().describe("True for the signal, and for the end, of a wait that timed out."),
+      until: textOrNull.describe(
+        "End of a sleep, time at which a wait times out, or start of the step's next attempt.",
+      ),
+      at: textOrNull.describe("Time at which a signal came. Null: the entry is no signal, or none came."),
+      timed_out: flag.describe("True for the signal, and for the end, of a wait that timed out."),
       attempt: z.int().nullable().describe("Number of the attempt that stored a state, over all rounds."),
       result: z
         .unknown()
@@ -33,10 +33,7 @@ const step = withName(
           "Result of the step. Null: there is none, it is larger than 16 KiB, the answer has no room for it, or the type is sensitive.",
         ),
       result_bytes: z.int().nullable().describe("Size of the result's JSON. Null: there is none."),
-      error: z
-        .string()
-        .nullable()
-        .describe("Error of a step's attempt, or of a child, that failed. Null: it did not fail."),
+      error: textOrNull.describe("Error of a step's attempt, or of a child, that failed. Null: it did not fail."),
     }),
   ),
 );
@@ -52,12 +49,12 @@ const logLine = withName(
   "LogLine",
   sameAs<LogLine>()(
     z.object({
-      at: z.iso.datetime().describe("Time of the line."),
+      at: time.describe("Time of the line."),
       level: z.enum(logLevels).describe("Level of the line."),
-      message: z.string().describe("Text of the line."),
+      message: text.describe("Text of the line."),
       attempt: z.int().nullable().describe("The attempt's number in its round. Null: the line belongs to none."),
       fields: z
-        .record(z.string(), z.unknown())
+        .record(text, z.unknown())
         .describe("The other fields. `source` is `console` for what the handler wrote to the console."),
     }),
   ),
@@ -68,11 +65,10 @@ const taskLog = withName(
   sameAs<TaskLogView>()(
     z.object({
       lines: z.array(logLine).describe("Oldest first."),
-      next_cursor: z
-        .string()
-        .nullable()
-        .describe("Value of `cursor` for the lines that follow, also while the task runs. Null: the log is complete."),
-      complete: z.boolean().describe("True: the task has ended, and no line follows."),
+      next_cursor: textOrNull.describe(
+        "Value of `cursor` for the lines that follow, also while the task runs. Null: the log is complete.",
+      ),
+      complete: flag.describe("True: the task has ended, and no line follows."),
     }),
   ),
 );

@@ -3,42 +3,43 @@ import { scheduleSources } from "../core/model/words.ts";
 import { overlaps, taskSchema } from "../core/schedules/definition.ts";
 import type { ScheduleView } from "../core/schedules/schedule-record.ts";
 import { sameAs, withName } from "./json-schema.ts";
-
-const id = z.uuid();
-const time = z.iso.datetime();
-const count = z.int().min(0);
+import { count, flag, id, idOrNull, text, textOrNull, time, timeOrNull } from "./words.ts";
 
 export const schedule = withName(
   "Schedule",
   sameAs<ScheduleView>()(
     z.object({
-      schedule_id: id,
-      name: z.string(),
-      source: z.enum(scheduleSources),
-      for_each_tenant: z.boolean(),
-      cron: z.string().nullable(),
+      schedule_id: id.describe("Id of the schedule."),
+      name: text.describe("Name of the schedule, unique among the tenant's schedules of the same `source`."),
+      source: z.enum(scheduleSources).describe("`code`: the app's code defines the schedule. `api`: a client made it."),
+      for_each_tenant: flag.describe(
+        "True: the schedule submits one task for every known tenant at each of its times.",
+      ),
+      cron: textOrNull,
       every_seconds: z.int().nullable(),
-      timezone: z.string(),
-      enabled: z.boolean(),
-      paused_since: time.nullable(),
-      paused_by: z.string().nullable(),
-      starts_at: time.nullable(),
-      ends_at: time.nullable(),
+      timezone: text,
+      enabled: flag,
+      paused_since: timeOrNull.describe(
+        "Time of the pause. Null: it is not paused, or was paused by an earlier release.",
+      ),
+      paused_by: textOrNull.describe("The principal that paused it."),
+      starts_at: timeOrNull,
+      ends_at: timeOrNull,
       overlap: z.enum(overlaps),
-      alarm: z.boolean().describe("Each time without a task counts for the alarm. Of the code: it has one of its own."),
+      alarm: flag.describe("Each time without a task counts for the alarm. Of the code: it has one of its own."),
       task: withName("ScheduledTask", taskSchema),
-      next_run_at: time.nullable(),
-      last_run_at: time.nullable(),
-      last_task_id: id.nullable(),
-      skipped: count,
-      last_skipped_at: time.nullable(),
-      last_skip_reason: z.string().nullable(),
-      last_error: z.string().nullable(),
-      last_error_at: time.nullable(),
-      created_by: z.string(),
-      created_at: time.nullable(),
-      updated_at: time.nullable(),
-      tenant_id: z.string().optional().describe("Tenant of the schedule. Only in a list of all tenants."),
+      next_run_at: timeOrNull.describe("Next scheduled time. Null also for a rate of the code that has not fired yet."),
+      last_run_at: timeOrNull.describe("Last scheduled time."),
+      last_task_id: idOrNull.describe("Task of the last scheduled time."),
+      skipped: count.describe("Number of times that submitted nothing."),
+      last_skipped_at: timeOrNull.describe("Last time that submitted nothing."),
+      last_skip_reason: textOrNull.describe("Reason why it submitted nothing."),
+      last_error: textOrNull.describe("Error of the last firing that failed."),
+      last_error_at: timeOrNull.describe("Time of that firing."),
+      created_by: text.describe("The principal that created the schedule, which submits its tasks."),
+      created_at: timeOrNull.describe("Time of the creation. Null for one of the code."),
+      updated_at: timeOrNull.describe("Time of the last change."),
+      tenant_id: text.optional().describe("Tenant of the schedule. Only in a list of all tenants."),
     }),
   ),
 );
@@ -46,9 +47,9 @@ export const schedule = withName(
 export const scheduleList = withName(
   "ScheduleList",
   z.object({
-    schedules: z.array(schedule),
-    next_cursor: z.string().nullable().describe("Value of `cursor` for the next page. Only `null` ends the list."),
+    schedules: z.array(schedule).describe("The schedules of this page."),
+    next_cursor: textOrNull.describe("Value of `cursor` for the next page. Only `null` ends the list."),
   }),
 );
 
-export const nextTimes = withName("NextTimes", z.object({ next: z.array(time) }));
+export const nextTimes = withName("NextTimes", z.object({ next: z.array(time).describe("The next scheduled times.") }));

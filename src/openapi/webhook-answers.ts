@@ -11,23 +11,21 @@ import type {
   WebhookTry,
 } from "../operations/views.ts";
 import { sameAs, withName } from "./json-schema.ts";
+import { count, flag, id, number, text, textOrNull, time, timeOrNull } from "./words.ts";
 
-const taskId = z.uuid().describe("Id of the task.");
-const webhookId = z
-  .string()
-  .describe("Id of the webhook: the same for each of its tries, and in the header `webhook-id`.");
-const time = z.iso.datetime();
+const taskId = id.describe("Id of the task.");
+const webhookId = text.describe("Id of the webhook: the same for each of its tries, and in the header `webhook-id`.");
 
 const oneTry = withName(
   "WebhookTry",
   sameAs<WebhookTry>()(
     z.object({
       webhook_id: webhookId,
-      number: z.int().min(1).describe("Number of the try, from 1."),
+      number: number.describe("Number of the try, from 1."),
       at: time.describe("Start of the try."),
-      status: z.int().min(0).nullable().describe("HTTP status of the answer. Null: there was none."),
-      error: z.string().nullable().describe("Why there was no answer."),
-      duration_ms: z.int().min(0).describe("Duration of the try in milliseconds."),
+      status: count.nullable().describe("HTTP status of the answer. Null: there was none."),
+      error: textOrNull.describe("Why there was no answer."),
+      duration_ms: count.describe("Duration of the try in milliseconds."),
     }),
   ),
 );
@@ -37,7 +35,7 @@ export const deliveries = withName(
   sameAs<WebhookTries>()(
     z.object({
       state: z.enum(deliveryStates).nullable().describe("State of the task's newest webhook. Null: none was tried."),
-      next_try_at: time.nullable().describe("Time of the next try. Null: none follows."),
+      next_try_at: timeOrNull.describe("Time of the next try. Null: none follows."),
       deliveries: z.array(oneTry).describe("The tries of all webhooks of the task, oldest first."),
     }),
   ),
@@ -52,22 +50,22 @@ export const failedDeliveryList = withName(
           "FailedDelivery",
           sameAs<FailedWebhook>()(
             z.object({
-              tenant_id: z.string().optional().describe("Tenant of the task. Only in a list of all tenants."),
+              tenant_id: text.optional().describe("Tenant of the task. Only in a list of all tenants."),
               task_id: taskId,
               webhook_id: webhookId,
-              type: z.string().describe("Type of the task."),
-              url: z.string().describe("URL of the receiver."),
+              type: text.describe("Type of the task."),
+              url: text.describe("URL of the receiver."),
               status: z.literal("failed").describe("Always `failed`."),
-              tries: z.int().min(0).describe("Number of tries."),
-              last_try_at: time.nullable().describe("Time of the last try."),
-              last_status: z.int().min(0).nullable().describe("HTTP status of the last answer."),
-              last_error: z.string().nullable().describe("Why the last try had no answer."),
+              tries: count.describe("Number of tries."),
+              last_try_at: timeOrNull.describe("Time of the last try."),
+              last_status: count.nullable().describe("HTTP status of the last answer."),
+              last_error: textOrNull.describe("Why the last try had no answer."),
             }),
           ),
         ),
       )
       .describe("The webhooks that were given up."),
-    next_cursor: z.string().nullable().describe("`cursor` of the next page. Null: this is the last one."),
+    next_cursor: textOrNull.describe("`cursor` of the next page. Null: this is the last one."),
   }),
 );
 
@@ -77,26 +75,26 @@ withName(
   "WebhookSecret",
   sameAs<WebhookSecret>()(
     z.object({
-      tenant_id: z.string().describe("The tenant."),
-      secret: z.string().describe("The newest secret: `whsec_` and base64."),
-      also_signing: z.int().min(0).describe("Number of earlier secrets that sign, too, for 24 hours after a rotation."),
+      tenant_id: text.describe("The tenant."),
+      secret: text.describe("The newest secret: `whsec_` and base64."),
+      also_signing: count.describe("Number of earlier secrets that sign, too, for 24 hours after a rotation."),
     }),
   ),
 );
 
-const receiverId = z.uuid().describe("Id of the receiver.");
+const receiverId = id.describe("Id of the receiver.");
 
 const receiverFields = {
   webhook_id: receiverId,
-  url: z.string().describe("Where its webhooks are sent."),
+  url: text.describe("Where its webhooks are sent."),
   events: z.array(z.enum(receiverEvents)).describe("The ends of tasks that it is told of."),
-  types: z.array(z.string()).nullable().describe("The types of the tasks. Null: all."),
-  description: z.string().nullable().describe("A text for people."),
-  enabled: z.boolean().describe("False: it gets no webhook."),
+  types: z.array(text).nullable().describe("The types of the tasks. Null: all."),
+  description: textOrNull.describe("A text for people."),
+  enabled: flag.describe("False: it gets no webhook."),
   health: z.enum(receiverHealths).describe("`disabled`: by Offload, after five days of failures."),
-  failing_since: time.nullable().describe("First failed try since the last one that succeeded."),
-  disabled_at: time.nullable().describe("Time at which Offload disabled it."),
-  created_by: z.string().describe("Principal that created it."),
+  failing_since: timeOrNull.describe("First failed try since the last one that succeeded."),
+  disabled_at: timeOrNull.describe("Time at which Offload disabled it."),
+  created_by: text.describe("Principal that created it."),
   created_at: time.describe("Time of its creation."),
   updated_at: time.describe("Time of the last change, also of its health."),
 };
@@ -105,7 +103,7 @@ export const receiver = withName("Receiver", sameAs<ReceiverView>()(z.object(rec
 
 withName(
   "CreatedReceiver",
-  z.object({ ...receiverFields, secret: z.string().describe("Signs its webhooks: `whsec_` and base64. Shown once.") }),
+  z.object({ ...receiverFields, secret: text.describe("Signs its webhooks: `whsec_` and base64. Shown once.") }),
 );
 
 export const receiverList = withName(
@@ -114,11 +112,11 @@ export const receiverList = withName(
     webhooks: z
       .array(
         receiver.extend({
-          tenant_id: z.string().optional().describe("Tenant of the receiver. Only in a list of all tenants."),
+          tenant_id: text.optional().describe("Tenant of the receiver. Only in a list of all tenants."),
         }),
       )
       .describe("Oldest first."),
-    next_cursor: z.string().nullable().describe("`cursor` of the next page. Null: this is the last one."),
+    next_cursor: textOrNull.describe("`cursor` of the next page. Null: this is the last one."),
   }),
 );
 
@@ -127,8 +125,8 @@ withName(
   sameAs<ReceiverSecret>()(
     z.object({
       webhook_id: receiverId,
-      secret: z.string().describe("The new secret: `whsec_` and base64."),
-      also_signing: z.int().min(0).describe("Number of earlier secrets that sign, too, for 24 hours after a rotation."),
+      secret: text.describe("The new secret: `whsec_` and base64."),
+      also_signing: count.describe("Number of earlier secrets that sign, too, for 24 hours after a rotation."),
     }),
   ),
 );
@@ -139,12 +137,12 @@ const receiverTry = withName(
   "ReceiverTry",
   sameAs<ReceiverTry>()(
     z.object({
-      number: z.int().min(1).describe("Number of the try, from 1."),
+      number: number.describe("Number of the try, from 1."),
       at: time.describe("Start of the try."),
-      status: z.int().min(0).nullable().describe("HTTP status of the answer. Null: there was none."),
-      error: z.string().nullable().describe("Why there was no answer."),
-      answer: z.string().nullable().describe("The start of the answer's body, at most 1,024 bytes of it."),
-      duration_ms: z.int().min(0).describe("Duration of the try in milliseconds."),
+      status: count.nullable().describe("HTTP status of the answer. Null: there was none."),
+      error: textOrNull.describe("Why there was no answer."),
+      answer: textOrNull.describe("The start of the answer's body, at most 1,024 bytes of it."),
+      duration_ms: count.describe("Duration of the try in milliseconds."),
     }),
   ),
 );
@@ -160,19 +158,19 @@ export const receiverDeliveryList = withName(
             z.object({
               delivery_id: webhookId,
               task_id: taskId.nullable().describe("Id of the task. Null: it tests the receiver."),
-              type: z.string().describe("Type of the task."),
-              event: z.string().describe("`type` of the webhook."),
-              url: z.string().describe("URL of the last try."),
+              type: text.describe("Type of the task."),
+              event: text.describe("`type` of the webhook."),
+              url: text.describe("URL of the last try."),
               status: z.enum(deliveryStates).describe("`failed`: given up."),
               created_at: time.describe("Time of the first try."),
-              next_try_at: time.nullable().describe("Time of the next try. Null: none follows."),
-              body: z.string().describe("The request's body, at most 64 KiB of it."),
+              next_try_at: timeOrNull.describe("Time of the next try. Null: none follows."),
+              body: text.describe("The request's body, at most 64 KiB of it."),
               tries: z.array(receiverTry).describe("Oldest first."),
             }),
           ),
         ),
       )
       .describe("Newest first."),
-    next_cursor: z.string().nullable().describe("`cursor` of the next page. Null: this is the last one."),
+    next_cursor: textOrNull.describe("`cursor` of the next page. Null: this is the last one."),
   }),
 );
