@@ -64,8 +64,8 @@ export const parameterTexts: Texts = {
 };
 
 /**
- * Descriptions of the fields of requests, by schema and field; `outer.inner` is a field inside another. They are not in
- * the schemas themselves, which functions load at their start. Those of answers are in their schemas.
+ * Descriptions of the fields of requests, by schema and field; `outer.inner` is a field inside another. The schemas do
+ * not have them, as functions load these at their start. Schemas of answers do.
  */
 const fieldTexts: Readonly<Record<string, Texts>> = {
   ...textsOfActs(),

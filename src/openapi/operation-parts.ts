@@ -1,6 +1,7 @@
 import type * as z from "zod";
 import { nothing } from "../http/acts.ts";
 import * as answers from "./answers.ts";
+import * as bulk from "./bulk-answers.ts";
 import { withName } from "./json-schema.ts";
 import type { Answer } from "./operation.ts";
 import * as schedules from "./schedule-answers.ts";
@@ -59,10 +60,10 @@ export const createdSchedule = (description: string): Answer => ({
   },
 });
 export const operationAnswers = {
-  200: { description: "`dry_run`: the number of matches.", body: answers.dryRun, headers: ["Cache-Control"] },
+  200: { description: "`dry_run`: the number of matches.", body: bulk.dryRun, headers: ["Cache-Control"] },
   202: {
     description: "The operation is accepted. `Content-Location` is its path.",
-    body: answers.operationAccepted,
+    body: bulk.operationAccepted,
     headers: ["Content-Location", "Retry-After", "Cache-Control"],
     links: { id: "operation_id", to: ["readOperation", "cancelOperation"] },
   },

@@ -1,4 +1,6 @@
+import "./problems.ts";
 import * as answers from "./answers.ts";
+import * as bulk from "./bulk-answers.ts";
 import * as schedules from "./schedule-answers.ts";
 import "./type-answers.ts";
 import { channelSchema } from "../core/notify/open-channel.ts";
@@ -87,7 +89,7 @@ export const operations: Readonly<Record<ApiRouteName, Operation>> = {
     tag: "operations",
     summary: "Read the progress of an operation",
     role: "viewer",
-    answers: { 200: { ...taskAnswer("The operation."), body: answers.operation } },
+    answers: { 200: { ...taskAnswer("The operation."), body: bulk.operation } },
     problems: ["not_found"],
   },
   listSchedules: {

@@ -5,6 +5,7 @@ import { childListSchema } from "../http/child-list.ts";
 import { taskListSchema } from "../http/query.ts";
 import type { AnyRouteName } from "../http/routes.ts";
 import * as answers from "./answers.ts";
+import * as bulk from "./bulk-answers.ts";
 import { withName } from "./json-schema.ts";
 import type { Operation } from "./operation.ts";
 import {
@@ -60,7 +61,7 @@ export const taskOperations = {
     parameters: ["Idempotency-Key"],
     body: batchBody,
     example: { tasks: [{ type: "mail.send", input: { to: "ada@example.com" }, idempotency_key: "mail-1" }] },
-    answers: { 202: uncached("The outcome of each entry, in the request's order.", answers.batch) },
+    answers: { 202: uncached("The outcome of each entry, in the request's order.", bulk.batch) },
     problems: jsonProblems,
   },
   createUpload: {
