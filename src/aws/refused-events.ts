@@ -1,5 +1,5 @@
 import { SendMessageCommand } from "#aws-sdk/client-sqs";
-import type { RefusedEvents } from "../core/schedules/events-ports.ts";
+import type { RefusedEvents } from "../core/schedules/ports.ts";
 import type { EventFiring } from "../core/schedules/trigger.ts";
 import { queueClient } from "./clients.ts";
 import { viaPort } from "./errors.ts";

@@ -1,5 +1,5 @@
 import type { EventBus, OutgoingEvent } from "../core/ports/notify.ts";
-import type { RefusedEvents } from "../core/schedules/events-ports.ts";
+import type { RefusedEvents } from "../core/schedules/ports.ts";
 import type { EventFiring } from "../core/schedules/trigger.ts";
 import { copy } from "./copy.ts";
 

@@ -1,5 +1,5 @@
 import { BlockList, isIPv6, type LookupFunction } from "node:net";
-import { isPublicAddress } from "../core/notify/public-address.ts";
+import { isPublicAddress } from "../core/notify/callback-url.ts";
 import type { ResolveName } from "./resolve-name.ts";
 
 /** An address that is not public: it must not be connected to. */

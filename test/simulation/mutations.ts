@@ -212,7 +212,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "settling has no fence",
-    file: "model/lease.ts",
+    file: "model/change.ts",
     in: "fence",
     find: "    attempts_total: { is: record.attempts_total },\n",
     replace: "",
@@ -297,7 +297,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "progress can go down",
-    file: "pipeline/work/progress.ts",
+    file: "pipeline/work/heartbeat.ts",
     in: "write",
     find: "when: { ...fence(record), progress: { atMost: written, orAbsent: true } },",
     replace: "when: fence(record),",
@@ -566,7 +566,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a late call of an attempt changes a parent that waits",
-    file: "model/lease.ts",
+    file: "model/change.ts",
     in: "fence",
     find: '    family_state: { not: "waiting" },\n',
     replace: "",
@@ -615,7 +615,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "an object is stored before it is listed",
-    file: "pipeline/send/put-listed.ts",
+    file: "pipeline/send/large-input.ts",
     in: "putListed",
     find: "  await blobList.add(dayOf(clock.now() + dayMs), { key, tenant_id, task_id });\n  return blobs.put(key, body, options);",
     replace:

@@ -1,7 +1,7 @@
 import { type AddressInfo, connect, createServer, type LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
 import { expect, test } from "vitest";
-import { isPublicAddress } from "../../src/core/notify/public-address.ts";
+import { isPublicAddress } from "../../src/core/notify/callback-url.ts";
 import { AddressRefused, blockedAddresses, guardedLookup } from "../../src/webhooks/guard.ts";
 import fc from "../support/fast-check.ts";
 

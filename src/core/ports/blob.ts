@@ -197,3 +197,11 @@ export interface Uploads {
    */
   take(tenantId: string, uploadId: string, taskId: string, before: string | undefined): Promise<boolean>;
 }
+
+/** The worker's own disk. */
+export interface Disk {
+  /** Reads a file. The first chunk throws when there is none. */
+  read(path: string): Bytes;
+  /** Writes a file, also over an existing file. */
+  write(path: string, bytes: Bytes): Promise<void>;
+}

@@ -3,8 +3,8 @@ import { withoutValues } from "../model/problem.ts";
 import type { SubmitPorts } from "../pipeline/submit/submit-ports.ts";
 import type { BusEvent } from "./bus-event.ts";
 import { fillAsText, PathMissing } from "./event-path.ts";
-import type { RefusedEvents } from "./events-ports.ts";
 import { countRefusal, type FiringOutcome, isFinalRefusal } from "./fire-schedule.ts";
+import type { RefusedEvents } from "./ports.ts";
 import type { AppTrigger, EventFiring } from "./trigger.ts";
 
 export interface RefusalPorts extends Pick<SubmitPorts, "log" | "metrics" | "types"> {

@@ -13,8 +13,7 @@ import type { EndPorts } from "../ports/extra.ts";
 import type { TaskFiring } from "../ports/tasks.ts";
 import { cleanUp } from "./align.ts";
 import { busEventSchema } from "./bus-event.ts";
-import type { DailyPorts } from "./daily.ts";
-import type { DeployedPorts } from "./deployed.ts";
+import type { DailyPorts, DeployedPorts } from "./deployed.ts";
 import type { FireAppPorts } from "./fire-app-schedule.ts";
 import type { FireEventPorts } from "./fire-event.ts";
 import { type FireSchedulePorts, fireSchedule } from "./fire-schedule.ts";
@@ -189,7 +188,7 @@ export async function fire(ports: FirePorts, firing: Firing, deadlineMs: number)
     await cleanUp(ports, firing);
     return "checked";
   }
-  if (firing.kind === "purge_blobs") return (await import("./daily.ts")).daily(ports, deadlineMs);
+  if (firing.kind === "purge_blobs") return (await import("./deployed.ts")).daily(ports, deadlineMs);
   if (firing.kind === "deployed") return (await import("./deployed.ts")).deployed(ports, firing, deadlineMs);
   if (firing.kind === "webhook") {
     await ports.notices.send([firing.notice]);

@@ -1,6 +1,7 @@
 import type { Page } from "../ports/tasks.ts";
 import type { AppPayload, PurgePayload, SchedulePayload } from "./rule-input.ts";
 import type { ScheduleKey, ScheduleRecord } from "./schedule-record.ts";
+import type { EventFiring } from "./trigger.ts";
 
 /**
  * The schedules' records in the table. All methods throw `PortUnavailable`. Contract suite:
@@ -130,4 +131,10 @@ export interface AppScheduleState extends ScheduleKey {
   last_error_at?: string;
   /** Every writer. */
   updated_at: string;
+}
+
+/** The dead-letter queue of firings, which keeps refused events until an operator moves them back to fire. */
+export interface RefusedEvents {
+  /** @throws PortUnavailable */
+  keep(firing: EventFiring): Promise<void>;
 }

@@ -1,8 +1,7 @@
 import { knowCopies } from "../../util/copies.ts";
 import { isMediaType } from "../../util/media-type.ts";
 import { Misuse } from "../model/errors.ts";
-import type { Bytes } from "../ports/blob.ts";
-import type { Disk } from "../ports/disk.ts";
+import type { Bytes, Disk } from "../ports/blob.ts";
 
 /** Content of a file: bytes, a `Blob`, a stream of bytes, or the path of a file on the worker's disk. */
 export type FileSource = Uint8Array | ArrayBuffer | Blob | AsyncIterable<Uint8Array | string> | string;

@@ -1,8 +1,7 @@
 import { inShort } from "../../util/foreign-value.ts";
 import { PermanentError } from "../model/errors.ts";
 import type { StoredFile } from "../model/stored-file.ts";
-import type { Blobs } from "../ports/blob.ts";
-import type { Disk } from "../ports/disk.ts";
+import type { Blobs, Disk } from "../ports/blob.ts";
 import { eachForHandler, type ForHandler } from "./own-fault.ts";
 
 /** A file of a task, as its handler reads it. It can be read any number of times while the task is kept. */

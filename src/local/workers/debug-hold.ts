@@ -2,7 +2,7 @@ import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { tableClient } from "../../aws/clients.ts";
 import { DynamoTable } from "../../aws/dynamo-table.ts";
 import { DynamoRecords } from "../../aws/records.ts";
-import { fence, longestLeaseSeconds } from "../../core/model/lease.ts";
+import { fence, longestLeaseSeconds } from "../../core/model/change.ts";
 import { parseEnvelope } from "../../core/model/read-envelope.ts";
 import { iso, type TaskKey } from "../../core/model/record.ts";
 import type { Records } from "../../core/ports/tasks.ts";

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { parseAllowedHost } from "../../../src/core/notify/allowed-hosts.ts";
-import { callbackFault } from "../../../src/core/notify/callback-url.ts";
-import { isPublicAddress } from "../../../src/core/notify/public-address.ts";
+import { callbackFault, isPublicAddress } from "../../../src/core/notify/callback-url.ts";
 import fc from "../../support/fast-check.ts";
 
 const faultOf = (url: string, allowed: string[] = []) => callbackFault(url, allowed);

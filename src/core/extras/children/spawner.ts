@@ -1,9 +1,9 @@
 import { inLanes } from "../../../util/in-lanes.ts";
+import { fence } from "../../model/change.ts";
 import { endedOf, noCounts } from "../../model/counts.ts";
 import { PermanentError } from "../../model/errors.ts";
 import { type FamilyNode, familyPurgeAt, nodeSize, type Sealing, treeOver } from "../../model/family-node.ts";
 import { spawnedId } from "../../model/idempotency.ts";
-import { fence } from "../../model/lease.ts";
 import type { TaskRecord } from "../../model/record.ts";
 import { familyOf, leafOf, treeOf } from "../../pipeline/end/child-results.ts";
 import { passUp } from "../../pipeline/end/close-family.ts";

@@ -1,4 +1,4 @@
-import { leaseSeconds } from "../../model/lease.ts";
+import { leaseSeconds } from "../../model/change.ts";
 import { allShards } from "../../model/line-shards.ts";
 import type { CountedStarts, Lines, WaitingKey } from "../../ports/flow.ts";
 import type { Clock } from "../../ports/tasks.ts";

@@ -1,6 +1,6 @@
 import { inLanes } from "../../../util/in-lanes.ts";
+import { leaseSeconds, longestLeaseSeconds } from "../../model/change.ts";
 import type { Grant } from "../../model/grant.ts";
-import { leaseSeconds, longestLeaseSeconds } from "../../model/lease.ts";
 import type { Line } from "../../model/line.ts";
 import { numberOf } from "../../model/line-shards.ts";
 import type { WaitingEntry, WaitingTask } from "../../ports/flow.ts";

@@ -1,5 +1,5 @@
+import { fence } from "../../model/change.ts";
 import { AttemptCrashed } from "../../model/errors.ts";
-import { fence } from "../../model/lease.ts";
 import { newEntryPurgeAt } from "../../pipeline/send/keep-entries.ts";
 import type { CallCounts, StoredEntry } from "../../ports/steps.ts";
 import { parsedValue, valueText } from "../../task/json-value.ts";

@@ -3,10 +3,17 @@ import { inputKey } from "../../model/blob-keys.ts";
 import { type Envelope, largestEnvelopeBytes, messageText, schemaVersion } from "../../model/envelope.ts";
 import { PermanentError } from "../../model/errors.ts";
 import { Problem } from "../../model/problem.ts";
-import { iso, type TaskRecord } from "../../model/record.ts";
-import type { Blobs } from "../../ports/blob.ts";
+import { iso, type TaskKey, type TaskRecord } from "../../model/record.ts";
+import {
+  type BlobList,
+  type Blobs,
+  type Bytes,
+  dayMs,
+  dayOf,
+  type PutOptions,
+  type PutResult,
+} from "../../ports/blob.ts";
 import type { Clock, NewId } from "../../ports/tasks.ts";
-import { type BlobPorts, putListed } from "./put-listed.ts";
 import { textOf } from "./read-whole.ts";
 
 /** Builds the message of a task, of any size. */
@@ -68,4 +75,22 @@ export async function storedInput(
   const content = input_ref && (await blobs.read(input_ref.key));
   if (content === undefined) throw new PermanentError("the input is no longer stored: its retention has ended");
   return JSON.parse(await textOf(content.bytes));
+}
+
+export interface BlobPorts {
+  clock: Clock;
+  blobs: Blobs;
+  blobList: BlobList;
+}
+
+/** Stores an object of a task. It is listed first, so that it is deleted also when the task never names it. */
+export async function putListed(
+  { clock, blobs, blobList }: BlobPorts,
+  { tenant_id, task_id }: TaskKey,
+  key: string,
+  body: Uint8Array | Bytes,
+  options: PutOptions,
+): Promise<PutResult> {
+  await blobList.add(dayOf(clock.now() + dayMs), { key, tenant_id, task_id });
+  return blobs.put(key, body, options);
 }

@@ -20,10 +20,9 @@ import type { Parent } from "../end/child-results.ts";
 import { storedInput } from "../send/large-input.ts";
 import { type AttemptPorts, type ContextParts, contextOf, type Running } from "./attempt-context.ts";
 import { AttemptTools, mayHaveChildren } from "./attempt-tools.ts";
-import { startHeartbeat } from "./heartbeat.ts";
+import { detailsOf, progressWriter, startHeartbeat } from "./heartbeat.ts";
 import { reportLate } from "./late-error.ts";
 import { type Packed, packResult } from "./pack-result.ts";
-import { detailsOf, progressWriter } from "./progress.ts";
 
 /** The end of one attempt's handler. */
 export type Ended =

@@ -1,7 +1,7 @@
 import type { Changed } from "../../model/change.ts";
+import { leaseSeconds } from "../../model/change.ts";
 import { type Envelope, latestCreatedAt } from "../../model/envelope.ts";
 import { WrittenLater } from "../../model/errors.ts";
-import { leaseSeconds } from "../../model/lease.ts";
 import { isKept, iso, type TaskRecord } from "../../model/record.ts";
 import { isTerminal } from "../../model/status.ts";
 import type { Verdict } from "../../model/verdict.ts";

@@ -2,8 +2,7 @@ import { resultKey } from "../../model/blob-keys.ts";
 import { PermanentError } from "../../model/errors.ts";
 import type { ResultReference, TaskRecord } from "../../model/record.ts";
 import { largestFileBytes } from "../../model/stored-file.ts";
-import type { Bytes } from "../../ports/blob.ts";
-import type { Disk } from "../../ports/disk.ts";
+import type { Bytes, Disk } from "../../ports/blob.ts";
 import type { Log, Records } from "../../ports/tasks.ts";
 import { jsonText } from "../../task/json-value.ts";
 import { parseBy } from "../../task/parsed-input.ts";
@@ -16,7 +15,7 @@ import {
   recordResultBytes,
 } from "../../task/result.ts";
 import type { TaskType } from "../../task/task.ts";
-import { type BlobPorts, putListed } from "../send/put-listed.ts";
+import { type BlobPorts, putListed } from "../send/large-input.ts";
 import { atMost, readUpTo } from "../send/read-whole.ts";
 
 /** A result that is ready for its record. */

@@ -1,5 +1,5 @@
 import { within } from "../../../util/within.ts";
-import { leaseSeconds } from "../../model/lease.ts";
+import { leaseSeconds } from "../../model/change.ts";
 import { parseEnvelope } from "../../model/read-envelope.ts";
 import type { Visibility, WorkQueues } from "../../ports/queues.ts";
 import type { Clock, Delivery, Log, Queues } from "../../ports/tasks.ts";

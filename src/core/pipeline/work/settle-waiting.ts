@@ -1,5 +1,5 @@
+import { fence } from "../../model/change.ts";
 import { familyPurgeAt } from "../../model/family-node.ts";
-import { fence } from "../../model/lease.ts";
 import { iso } from "../../model/record.ts";
 import type { EndPorts } from "../../ports/extra.ts";
 import type { Settled, Settling } from "../../task/limiter.ts";

@@ -1,7 +1,7 @@
 import type { Change } from "../../model/change.ts";
+import { fence } from "../../model/change.ts";
 import { type Classified, classify, errorFields, withPlainType } from "../../model/classify.ts";
 import { type CrashNote, crashFailure } from "../../model/crash-note.ts";
-import { fence } from "../../model/lease.ts";
 import { type Attempt, iso, type TaskRecord } from "../../model/record.ts";
 import type { AttemptOutcome } from "../../model/words.ts";
 import type { SettlePorts } from "../../ports/extra.ts";

@@ -1,5 +1,5 @@
 import type { Changed } from "../../model/change.ts";
-import { fence } from "../../model/lease.ts";
+import { fence } from "../../model/change.ts";
 import { iso, type TaskRecord } from "../../model/record.ts";
 import type { Suspension } from "../../model/suspension.ts";
 import type { EndPorts } from "../../ports/extra.ts";

@@ -1,5 +1,5 @@
 import { within } from "../../../util/within.ts";
-import { leaseSeconds } from "../../model/lease.ts";
+import { leaseSeconds } from "../../model/change.ts";
 import type { Verdict } from "../../model/verdict.ts";
 import type { Delivery } from "../../ports/tasks.ts";
 import { type TaskMessage, timeoutOf } from "../../task/taker.ts";

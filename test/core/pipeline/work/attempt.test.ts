@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
+import { leaseSeconds, longestLeaseSeconds } from "../../../../src/core/model/change.ts";
 import { AttemptCancelled, AttemptTimedOut, InvalidInput, PortUnavailable } from "../../../../src/core/model/errors.ts";
-import { leaseSeconds, longestLeaseSeconds } from "../../../../src/core/model/lease.ts";
 import { iso, type TaskRecord } from "../../../../src/core/model/record.ts";
 import { runAttempt } from "../../../../src/core/pipeline/work/attempt.ts";
 import { currentTask } from "../../../../src/core/task/ambient.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { runNow } from "../../../../src/core/control/run-now.ts";
+import { leaseSeconds } from "../../../../src/core/model/change.ts";
 import { PermanentError, PortUnavailable, RetryAfter } from "../../../../src/core/model/errors.ts";
-import { leaseSeconds } from "../../../../src/core/model/lease.ts";
 import { parseDeadLetter } from "../../../../src/core/model/read-envelope.ts";
 import { iso, type TaskRecord } from "../../../../src/core/model/record.ts";
 import { reserveSeconds } from "../../../../src/core/pipeline/work/batch-plan.ts";
