@@ -6,9 +6,11 @@ import {
   Code,
   type ILayerVersion,
   Function as LambdaFunction,
+  LoggingFormat,
   MetricType,
   RecursiveLoop,
   Runtime,
+  SystemLogLevel,
   Tracing,
 } from "aws-cdk-lib/aws-lambda";
 import { SqsEventSource, type SqsEventSourceProps } from "aws-cdk-lib/aws-lambda-event-sources";
@@ -151,6 +153,9 @@ export class PipelineFunction extends Construct implements IGrantable {
       memorySize,
       role,
       logGroup: this.logGroup,
+      // Lambda writes no lines of its own about invocations that succeed. Lines of JSON go through as they are.
+      loggingFormat: LoggingFormat.JSON,
+      systemLogLevelV2: SystemLogLevel.WARN,
       ...props.network,
       layers: this.layersOf(props),
       ...(tracing !== undefined && { tracing: Tracing.ACTIVE }),

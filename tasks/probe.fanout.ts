@@ -13,7 +13,7 @@ const input = z.strictObject({
 
 export default defineTask({
   name: "probe.fanout",
-  description: "Spawns children, of which every k-th fails for good, and sums up those that complete; or runs them.",
+  description: "Spawns or runs children, of which every k-th fails, and sums up the others.",
   input,
   timeoutSeconds: 840,
   children: { threshold: ({ threshold }) => threshold },

@@ -94,7 +94,7 @@ export const queries = {
     lines: "functions",
     text: [
       `fields ${attemptFields}, @message, @log`,
-      'filter outcome in ["crashed", "timed_out"] or @message like /Status: (error|timeout)|Runtime exited|Task timed out|Runtime\\.|errorType/',
+      'filter outcome in ["crashed", "timed_out"] or @message like /"status": ?"(error|timeout|failure)"|Status: (error|timeout)|Runtime exited|Task timed out|Runtime\\.|errorType/',
       "sort @timestamp desc",
       "limit 100",
     ],

@@ -1,7 +1,6 @@
 import { type MetricName, metricNamespace, metricTable } from "../core/model/metrics.ts";
 import type { Tier } from "../core/model/tier.ts";
 import type { Metrics } from "../core/ports/tasks.ts";
-import { localConfig } from "./local-services.ts";
 
 /** Metrics that are collected during an invocation. */
 export interface StoredMetrics extends Metrics {
@@ -9,84 +8,102 @@ export interface StoredMetrics extends Metrics {
   flush(): void;
 }
 
-/**
- * Creates a function's metrics, in CloudWatch's embedded metric format: one log line for each tier of an invocation's
- * tasks, and one for each of their types. The local server gets those of the tiers in its own way.
- * @param serviceName The deployment's name, which separates its metrics from those of other deployments. Default: the
- * value of `POWERTOOLS_SERVICE_NAME`.
- */
-export function createMetrics(env: NodeJS.ProcessEnv = process.env, serviceName?: string): StoredMetrics {
-  if (env.OFFLOAD_LOG === "text") return localMetrics(env);
-  const service = serviceName || env.POWERTOOLS_SERVICE_NAME || "service_undefined";
-  const lines = new Map<string, MetricLine>();
-  const put = (dimensions: Record<string, string>, name: MetricName, value: number) => {
-    const key = Object.values(dimensions).join("\n");
-    const line = lines.get(key) ?? { dimensions: { service, ...dimensions }, values: new Map() };
-    lines.set(key, line);
-    const values = line.values.get(name) ?? [];
-    line.values.set(name, values);
-    if (values.push(value) < mostValues) return;
-    lines.delete(key);
-    write(line);
-  };
-  return {
-    add: (name, value, { tier, type }) => {
-      put({ tier }, name, value);
-      if (metricTable[name].byType) put({ tier, type }, name, value);
-    },
-    flush: () => {
-      for (const line of lines.values()) write(line);
-      lines.clear();
-    },
-  };
-}
+/** Values of one dimension set, by metric. */
+type Values = Map<MetricName, number[]>;
 
-/** Values with the same dimensions, which one line has. */
-interface MetricLine {
-  readonly dimensions: Readonly<Record<string, string>>;
-  readonly values: Map<MetricName, number[]>;
+/** Measurements of a tier, and of its types for the metrics that have types. */
+interface Measured {
+  readonly values: Values;
+  readonly types: Map<string, Values>;
 }
 
 /** CloudWatch takes at most so many values of a metric in a line. */
 const mostValues = 100;
 
-function write({ dimensions, values }: MetricLine): void {
-  const metrics = [...values.keys()].map((name) => ({ Name: name, Unit: metricTable[name].unit }));
-  const all = [...values].map(([name, list]) => [name, list.length === 1 ? list[0] : list]);
-  const line = {
-    _aws: {
-      Timestamp: Date.now(),
-      CloudWatchMetrics: [{ Namespace: metricNamespace, Dimensions: [Object.keys(dimensions)], Metrics: metrics }],
-    },
-    ...dimensions,
-    ...Object.fromEntries(all),
+/**
+ * Creates a function's metrics, in CloudWatch's embedded metric format: one log line for each tier of an invocation's
+ * tasks, which also has those of their type. Where a tier has tasks of several types, each type has a line of its own.
+ * The local server gets the metrics of tiers in its own way.
+ * @param serviceName The deployment's name, which separates its metrics from those of other deployments. Default: the
+ * value of `POWERTOOLS_SERVICE_NAME`.
+ */
+export function createMetrics(env: NodeJS.ProcessEnv = process.env, serviceName?: string): StoredMetrics {
+  const service = serviceName || env.POWERTOOLS_SERVICE_NAME;
+  const measured = new Map<Tier, Measured>();
+  /** The first line of a process says how long it took to start. */
+  let start: object = { init_ms: Math.ceil(process.uptime() * 1e3) };
+  const write = (tier: Tier, one: Measured) => {
+    if (env.OFFLOAD_LOG === "text") {
+      for (const [name, values] of one.values) handOver([{ name, tier, values }], env);
+      return;
+    }
+    for (const line of linesOf({ service, tier }, one)) {
+      process.stdout.write(`${JSON.stringify({ ...line, ...start })}\n`);
+      start = {};
+    }
   };
-  process.stdout.write(`${JSON.stringify(line)}\n`);
+  return {
+    add: (name, value, { tier, type }) => {
+      const one = entryOf(measured, tier, () => ({ values: new Map(), types: new Map() }));
+      const count = entryOf(one.values, name, (): number[] => []).push(value);
+      if (metricTable[name].byType) {
+        const own = entryOf(one.types, type, (): Values => new Map());
+        entryOf(own, name, (): number[] => []).push(value);
+      }
+      if (count < mostValues) return;
+      measured.delete(tier);
+      write(tier, one);
+    },
+    flush: () => {
+      for (const [tier, one] of measured) write(tier, one);
+      measured.clear();
+    },
+  };
 }
+
+function entryOf<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
+  const entry = map.get(key) ?? make();
+  map.set(key, entry);
+  return entry;
+}
+
+const ofTier = ["service", "tier"];
+const ofType = ["service", "tier", "type"];
+
+/** The line of a tier, which is also that of its type if it has one only, and the lines of several types. */
+function linesOf(tier: object, { values, types }: Measured): object[] {
+  const names = [...values.keys()];
+  const [first, other] = types;
+  if (first && !other) {
+    const [type, own] = first;
+    const rest = names.filter((name) => !own.has(name));
+    return [lineOf({ ...tier, type }, values, [directive(own.keys(), ofTier, ofType), directive(rest, ofTier)])];
+  }
+  const lines = [...types].map(([type, own]) => lineOf({ ...tier, type }, own, [directive(own.keys(), ofType)]));
+  return [lineOf(tier, values, [directive(names, ofTier)]), ...lines];
+}
+
+/** The metrics that have these sets of dimensions. */
+const directive = (names: Iterable<MetricName>, ...sets: string[][]) => ({
+  Namespace: metricNamespace,
+  Dimensions: sets,
+  Metrics: [...names].map((name) => ({ Name: name, Unit: metricTable[name].unit })),
+});
+
+const lineOf = (dimensions: object, values: Values, directives: readonly ReturnType<typeof directive>[]): object => ({
+  _aws: { Timestamp: Date.now(), CloudWatchMetrics: directives.filter(({ Metrics }) => Metrics.length > 0) },
+  ...dimensions,
+  ...Object.fromEntries([...values].map(([name, list]) => [name, list.length === 1 ? list[0] : list])),
+});
 
 /** A measurement for the local server. */
 type LocalValue = { name: MetricName; tier: Tier; values: number[] };
 
-/** Without an answer they are lost. */
 let handOver = (measured: readonly LocalValue[], env: NodeJS.ProcessEnv): void => {
-  const { endpoint } = localConfig("cloudwatch", env) as { endpoint?: string };
-  if (endpoint === undefined) return;
-  fetch(`${endpoint}/_local/metrics`, { method: "POST", body: JSON.stringify(measured) }).catch(() => {});
+  void import("./local-metrics.ts").then(({ sendMeasured }) => sendMeasured(measured, env));
 };
 
 /** Sets another way of measurements to the local server than a request. Only its own processes do so. */
 export function handOverBy(way: typeof handOver): void {
   handOver = way;
-}
-
-/** Hands the measurements of each invocation to the local server, if there is one. */
-function localMetrics(env: NodeJS.ProcessEnv): StoredMetrics {
-  let measured: LocalValue[] = [];
-  return {
-    add: (name, value, { tier }) => measured.push({ name, tier, values: [value] }),
-    flush: () => {
-      if (measured.length > 0) handOver(measured, env);
-      measured = [];
-    },
-  };
 }

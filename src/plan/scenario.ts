@@ -86,7 +86,7 @@ const overheadSchema = z.strictObject({
   submitLogBytes: count.default(570),
   batchTaskLogBytes: count.default(370),
   attemptLogBytes: count.default(470),
-  batchLogBytes: count.default(750),
+  batchLogBytes: count.default(520),
   /**
    * Billed time of a notice beside its webhook, and of a try of a webhook beside its receiver, in milliseconds; log
    * bytes of a try.
@@ -94,9 +94,9 @@ const overheadSchema = z.strictObject({
   noticeMs: z.number().min(0).default(20),
   tryMs: z.number().min(0).default(30),
   tryLogBytes: count.default(700),
-  /** Log bytes of the access log for each request, and of Lambda for each invocation. */
+  /** Log bytes of the access log for each request, and of Lambda for each invocation: it tells of failed ones only. */
   requestLogBytes: count.default(500),
-  invocationLogBytes: count.default(350),
+  invocationLogBytes: count.default(0),
   /** Bytes of a record, new and settled, and of its entry in the tenant's index. */
   newRecordBytes: count.default(700),
   settledRecordBytes: count.default(1_000),

@@ -38,6 +38,18 @@ const oneOff = {
   Target: { Arn: fireArn, RoleArn: "r", Input: "{}", DeadLetterConfig: { Arn: "q" } },
 };
 
+/** Two minutes of the function of schedules, which has 512 MB, and one of the status function. */
+const measured = [
+  ...[
+    { Id: "invocations0", Values: [3, 2] },
+    { Id: "duration0", Values: [1_500, 500] },
+  ],
+  ...[
+    { Id: "invocations1", Values: [1] },
+    { Id: "duration1", Values: [2_000] },
+  ],
+];
+
 const seen: { method: string; path: string; target: string; body: string }[] = [];
 
 /** Answers as AWS does, in the words of each service. */
@@ -50,7 +62,7 @@ function answerTo({ method, url = "", headers }: IncomingMessage, body: string):
   if (form.get("Action") === "ListStackResources") return resourcesXml(form.get("StackName") ?? "");
   if (path.includes("/functions/")) {
     const name = path.split("/functions/")[1]?.split("/")[0] ?? "";
-    return JSON.stringify({ FunctionName: name, Environment: { Variables: variables[name] } });
+    return JSON.stringify({ FunctionName: name, MemorySize: 512, Environment: { Variables: variables[name] } });
   }
   if (path === "/schedules") return JSON.stringify({ Schedules: [{ Name: oneOff.Name }] });
   if (path.startsWith("/schedules/")) return JSON.stringify(oneOff);
@@ -62,6 +74,7 @@ function answerTo({ method, url = "", headers }: IncomingMessage, body: string):
     });
   }
   if (target.endsWith("DescribeServices")) return JSON.stringify({ services: [{ desiredCount: 1, runningCount: 2 }] });
+  if (target.endsWith("GetMetricData")) return JSON.stringify({ MetricDataResults: measured });
   if (path === "/Traces") return JSON.stringify({ Traces: [{ Segments: [{}, {}] }] });
   return "{}";
 }
@@ -157,6 +170,11 @@ describe("the account of a deployment", () => {
       `/2015-03-31/functions/${fireArn}/invocations`,
       '{"Records":[null]}',
     ]);
+  });
+
+  test("the functions' time is the sum of their metrics times their memory", async () => {
+    expect(await account.usage(1_000)).toEqual({ invocations: 6, gbSeconds: 2 });
+    expect(JSON.parse(seen.at(-1)?.body ?? "")).toMatchObject({ StartTime: 1 });
   });
 
   test("containers and traces are read with the same credentials", async () => {

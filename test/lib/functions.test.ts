@@ -49,6 +49,11 @@ describe.each(functions)("function $name", (fn) => {
     expect(group).toBe(fn.name.replace("/Function", "/Logs"));
     expect(logGroupOf(group).get("RetentionInDays")).toBe(30);
   });
+
+  test("Lambda itself logs only invocations that fail", () => {
+    expect(fn.get("LoggingConfig")).toMatchObject({ LogFormat: "JSON", SystemLogLevel: "WARN" });
+    expect(fn.get("LoggingConfig.ApplicationLogLevel")).toBeUndefined();
+  });
 });
 
 test("the access log keeps lines for a month, too", () => {

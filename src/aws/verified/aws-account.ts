@@ -1,4 +1,4 @@
-import { InvokeCommand, LambdaClient } from "@aws-sdk/client-lambda";
+import { GetFunctionConfigurationCommand, InvokeCommand, LambdaClient } from "@aws-sdk/client-lambda";
 import {
   CreateScheduleCommand,
   DeleteScheduleCommand,
@@ -112,6 +112,30 @@ export class AwsAccount implements VerifiedAccount {
     return runQuery(this.#calls, query, sinceMs);
   }
 
+  async usage(sinceMs: number): Promise<{ invocations: number; gbSeconds: number }> {
+    const { functions } = this.#found;
+    const memories = await Promise.all(functions.map((name) => this.#memoryOf(name)));
+    const { MetricDataResults = [] } = (await this.#calls.metrics({
+      ...{ StartTime: sinceMs / 1000, EndTime: Date.now() / 1000 },
+      MetricDataQueries: functions.flatMap((name, index) => [
+        usageQuery(`invocations${index}`, "Invocations", name),
+        usageQuery(`duration${index}`, "Duration", name),
+      ]),
+    })) as { MetricDataResults?: { Id?: string; Values?: number[] }[] };
+    const sumOf = (id: string) =>
+      MetricDataResults.filter(({ Id }) => Id === id)
+        .flatMap(({ Values = [] }) => Values)
+        .reduce((sum, value) => sum + value, 0);
+    return {
+      invocations: functions.reduce((sum, _, index) => sum + sumOf(`invocations${index}`), 0),
+      gbSeconds: memories.reduce((sum, mb, index) => sum + (sumOf(`duration${index}`) / 1000) * (mb / 1024), 0),
+    };
+  }
+
+  async #memoryOf(FunctionName: string): Promise<number> {
+    return (await this.#lambda.send(new GetFunctionConfigurationCommand({ FunctionName }))).MemorySize ?? 0;
+  }
+
   async segmentsOf(traceId: string): Promise<number> {
     const id = `1-${traceId.slice(0, 8)}-${traceId.slice(8)}`;
     const { Traces = [] } = (await this.#calls.traces([id])) as { Traces?: { Segments?: unknown[] }[] };
@@ -130,6 +154,12 @@ export class AwsAccount implements VerifiedAccount {
     this.#sqs.destroy();
     this.#lambda.destroy();
   }
+}
+
+/** The query for the sum of a metric of a function, minute by minute. */
+function usageQuery(Id: string, MetricName: string, name: string) {
+  const Metric = { Namespace: "AWS/Lambda", MetricName, Dimensions: [{ Name: "FunctionName", Value: name }] };
+  return { Id, MetricStat: { Metric, Period: 60, Stat: "Sum" } };
 }
 
 /** Less than the time that the client gives an answer. */

@@ -19,6 +19,8 @@ const scheduleSettings = [
 /** A deployment as its stacks describe it. */
 export interface FoundDeployment {
   readonly facts: AccountFacts;
+  /** Names of its functions. */
+  readonly functions: readonly string[];
   readonly schedules: ReturnType<typeof fromEnv<(typeof scheduleSettings)[number]>>;
   /** URL and ARN of the DLQ of schedules in code. */
   readonly dlq: { readonly url: string; readonly arn: string };
@@ -97,13 +99,15 @@ function described(
   const workerLogs = Object.fromEntries(tiers.map((tier) => [tier, groups?.[tier] ?? ""]));
   const dlqUrl = data.find(({ type, id }) => type === "AWS::SQS::Queue" && /^SchedulingDlq/.test(id))?.name ?? "";
   const queue = dlqUrl.split("/").at(-1) ?? "";
+  const namesOf = (wanted: string) => resources.flatMap(({ type, name }) => (type === wanted ? [name] : []));
   const facts: AccountFacts = {
     ...{ accountId, region, deployment, url, table: schedules.table },
     stage: /^Offload (.+): service$/.exec(Description)?.[1] ?? deployment,
     isTraced: fire.OFFLOAD_TRACING === "1",
     containers: wake === undefined ? undefined : fromEnv(wake, ["containerService"]).containerService,
-    logGroups: resources.flatMap(({ type, name }) => (type === "AWS::Logs::LogGroup" ? [name] : [])),
+    logGroups: namesOf("AWS::Logs::LogGroup"),
     workerLogs: workerLogs as AccountFacts["workerLogs"],
   };
-  return { facts, schedules, dlq: { url: dlqUrl, arn: schedules.schedulerDlqArn.replace(/[^:]+$/, queue) } };
+  const functions = namesOf("AWS::Lambda::Function");
+  return { facts, functions, schedules, dlq: { url: dlqUrl, arn: schedules.schedulerDlqArn.replace(/[^:]+$/, queue) } };
 }

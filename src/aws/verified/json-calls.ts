@@ -11,6 +11,7 @@ interface Resolved {
 export interface JsonCalls {
   logs(operation: string, input: Fields): Promise<Fields>;
   ecs(operation: string, input: Fields): Promise<Fields>;
+  metrics(input: Fields): Promise<Fields>;
   traces(ids: readonly string[]): Promise<Fields>;
 }
 
@@ -23,12 +24,15 @@ export async function jsonCalls(resolved: Resolved, env: NodeJS.ProcessEnv = pro
   const contentType = "application/x-amz-json-1.1";
   const logs = new Service({ name: "logs", id: "cloudwatch_logs", contentType }, { credentials }, regional);
   const ecs = new Service({ name: "ecs", contentType }, { credentials }, regional);
+  const monitoring = { name: "monitoring", id: "cloudwatch", contentType: "application/x-amz-json-1.0" } as const;
+  const metrics = new Service(monitoring, { credentials }, regional);
   const xray = new Service({ name: "xray", contentType: "application/json" }, { credentials }, regional);
   const post = (service: Service, target: string, input: Fields) =>
     service.send({ method: "POST", path: "/", headers: { "x-amz-target": target }, body: JSON.stringify(input) });
   return {
     logs: (operation, input) => post(logs, `Logs_20140328.${operation}`, input),
     ecs: (operation, input) => post(ecs, `AmazonEC2ContainerServiceV20141113.${operation}`, input),
+    metrics: (input) => post(metrics, "GraniteServiceVersion20100801.GetMetricData", input),
     traces: (ids) => xray.send({ method: "POST", path: "/Traces", body: JSON.stringify({ TraceIds: ids }) }),
   };
 }

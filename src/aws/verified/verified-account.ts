@@ -56,6 +56,8 @@ export interface VerifiedAccount {
   savedQueries(): Promise<SavedQuery[]>;
   /** Runs a query of Logs Insights over the lines since a time, to its end. */
   query(query: Omit<SavedQuery, "name">, sinceMs: number): Promise<QueryAnswer>;
+  /** Invocations and time of the deployment's functions since a time, by Lambda's metrics: without their starts. */
+  usage(sinceMs: number): Promise<{ invocations: number; gbSeconds: number }>;
   /** Number of segments that X-Ray has of a trace. */
   segmentsOf(traceId: string): Promise<number>;
   /** Number of containers that the service wants, and that run. */

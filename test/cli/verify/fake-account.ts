@@ -20,6 +20,7 @@ interface Faults {
   rows?: number;
   bytes?: number;
   segments?: number;
+  invocations?: number;
 }
 
 /** The account of a deployment in memory. */
@@ -71,9 +72,10 @@ export function fakeAccount(deployment: FakeDeployment, faults: Faults = {}): Ve
       text.includes("could not read a firing")
         ? refused()
         : {
-            rows: Array.from({ length: faults.rows ?? 1 }, () => ({ invocations: "10", cold: "4", gb_seconds: "2.5" })),
+            rows: Array.from({ length: faults.rows ?? 1 }, () => ({ cold: "4", longest: "812.4" })),
             bytes: faults.bytes ?? 1_000,
           },
+    usage: async () => ({ invocations: faults.invocations ?? 10, gbSeconds: 2.5 }),
     segmentsOf: async () => faults.segments ?? 4,
     containers: async () => {
       const running = faults.containers?.((clock.now() - startMs) / 1000) ?? 0;
