@@ -3,7 +3,7 @@ import * as z from "zod";
 
 export default defineTask({
   name: "probe.any",
-  description: "Waits for one of several signals, and returns it; null when none came in time.",
+  description: "Waits for one of several signals, and returns it.",
   input: z.strictObject({
     names: z.array(z.string().min(1).max(64)).min(1).max(10),
     timeout_seconds: z.number().min(0).max(31_536_000).nullable().default(null),

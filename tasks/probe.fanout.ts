@@ -13,7 +13,7 @@ const input = z.strictObject({
 
 export default defineTask({
   name: "probe.fanout",
-  description: "Spawns or runs children, of which every k-th fails, and sums up the others.",
+  description: "Spawns or runs children, of which every k-th fails.",
   input,
   timeoutSeconds: 840,
   children: { threshold: ({ threshold }) => threshold },

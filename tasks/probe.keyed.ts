@@ -4,7 +4,7 @@ import * as z from "zod";
 
 export default defineTask({
   name: "probe.keyed",
-  description: "Sleeps, at most three tasks of a key at the same time, and returns when it began and ended.",
+  description: "Sleeps, at most three tasks of a key at the same time.",
   input: z.strictObject({ key: z.string().min(1).max(256), ms: z.int().min(0).max(600_000) }),
   timeoutSeconds: 620,
   concurrency: { key: ({ key }) => key, limit: 3 },

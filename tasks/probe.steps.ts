@@ -4,7 +4,7 @@ import { probeCounters } from "../src/core/ports/probe-counters.ts";
 
 export default defineTask({
   name: "probe.steps",
-  description: "Adds 1 to a counter in each of its steps, sleeps between them, and returns the counts.",
+  description: "Counts in each of its steps, and sleeps between them.",
   input: z.strictObject({
     steps: z.int().min(1).max(100),
     fail_after: z.int().min(1).max(100).nullable().default(null),

@@ -3,7 +3,7 @@ import * as z from "zod";
 
 export default defineTask({
   name: "probe.tries",
-  description: "Has a step that fails some times, and one that does not; returns the numbers of their attempts.",
+  description: "Has a step that fails some times, and one that does not.",
   input: z.strictObject({
     failures: z.int().min(0).max(100),
     max_attempts: z.int().min(1).max(20).default(3),
