@@ -11,23 +11,39 @@ import { cancelAny } from "./control.ts";
  * Cancels the tasks that a task waits for, and starts it once they are over. Its message is sent before: from then on
  * the task runs for certain, so that no task is cancelled for nothing. Repeatable.
  * @param given The task's message. Absent: the stored one.
+ * @param how As for `cancelBefore`.
  * @returns The record after it.
  * @throws PortUnavailable
  */
-export async function supersede(ports: EndPorts, record: TaskRecord, given?: Envelope): Promise<TaskRecord> {
-  await cancelBefore(ports, record);
+export async function supersede(
+  ports: EndPorts,
+  record: TaskRecord,
+  given?: Envelope,
+  how: SupersedeHow = {},
+): Promise<TaskRecord> {
+  await cancelBefore(ports, record, how);
   return startInTurn(ports, record, given);
+}
+
+/** Options of `cancelBefore`. */
+export interface SupersedeHow {
+  /** True for the look of a worker: it follows up the ends of the tasks that a submit of the API has ended. */
+  followsUp?: boolean;
 }
 
 /**
  * Cancels the tasks that a task waits for, or waited for when it was cancelled itself: not the later rounds of these,
- * which an operator has started since. Follows up the ends of those that its submit has ended. Repeatable.
+ * which an operator has started since. Repeatable.
  * @throws PortUnavailable
  */
-export async function cancelBefore(ports: EndPorts, record: TaskRecord): Promise<void> {
+export async function cancelBefore(
+  ports: EndPorts,
+  record: TaskRecord,
+  { followsUp = false }: SupersedeHow = {},
+): Promise<void> {
   for (const taskId of tasksBefore(record)) {
     const found = await taskBefore(ports, record, taskId);
-    if (found !== undefined && wasEndedFor(found, record)) await followMarked(ports, found);
+    if (followsUp && found !== undefined && wasEndedFor(found, record)) await followMarked(ports, found);
     const before = found && (await unlessEnded(ports, found));
     const isAsked = before?.status === "processing" && before.superseded_by !== undefined;
     const isLater = record.status === "cancelled" && before !== undefined && before.round > 1;

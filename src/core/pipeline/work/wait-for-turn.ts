@@ -25,11 +25,11 @@ export async function lookAtTurn(
   const newest = await newestKept(ports, record, envelope);
   const certain = await keepFromWithdrawal(ports, record);
   if (certain?.created_at !== record.created_at) return "done";
-  const current = isWaiting(certain) ? await supersede(ports, certain, newest) : certain;
+  const current = isWaiting(certain) ? await supersede(ports, certain, newest, asLook) : certain;
   if (!isWaiting(current)) {
     // Who ended it may have died before anybody was told.
     if (isTerminal(current.status)) await followUp(ports, current, envelope);
-    if (current.status === "cancelled") await cancelBefore(ports, current);
+    if (current.status === "cancelled") await cancelBefore(ports, current, asLook);
     return "done";
   }
   const nowMs = ports.clock.now();
@@ -38,6 +38,8 @@ export async function lookAtTurn(
   await dispatch(ports, { ...current, due_at: iso(nowMs + waitSeconds * 1000) }, newest, delivery.redrives);
   return "done";
 }
+
+const asLook = { followsUp: true };
 
 const isWaiting = (record: TaskRecord): boolean => record.status === "pending" && waitsForTurn(record);
 
