@@ -37,8 +37,9 @@ async function judgeLines({ lines, table, witness, core, time }: World): Promise
 
 /** Each end that has a subscriber is told, with what is true of it, and hardly ever twice. */
 function judgeTold({ witness, weather, outages }: World): void {
-  // A repeat follows a fault, another message of the task, or a client that starts another round.
-  const spare = outages.count > 0 ? Number.POSITIVE_INFINITY : 2 + weather.used + witness.costs.deaths;
+  // A repeat follows a fault, another message of the task, or a client that starts another round. Two cancels at one time
+  // both tell of the end, as the one-off of a start does that comes after it.
+  const spare = outages.count > 0 ? Number.POSITIVE_INFINITY : 3 + weather.used + witness.costs.deaths;
   // The end of a child that is replayed closes its parent's family again.
   const receives = (taskId: string) =>
     witness.costs.receivesOf([taskId, ...(witness.life(taskId)?.children.values() ?? [])]);

@@ -21,9 +21,10 @@ type TurnPorts = Pick<LinePorts, "records" | "lines" | "clock" | "registry">;
 
 /**
  * True for a task that is not over, so that it keeps its turn. False for each task of a line without strict order.
+ * @param isPast True for a place that has passed its end.
  * @throws PortUnavailable
  */
-export async function keepsTurn(ports: TurnPorts, line: Line, taskId: string): Promise<boolean> {
+export async function keepsTurn(ports: TurnPorts, line: Line, taskId: string, isPast = true): Promise<boolean> {
   const strict = strictOf(ports.registry.get(line.type ?? ""));
   if (strict === undefined) return false;
   const [, , tenant_id = ""] = line.name.split("/");
@@ -33,8 +34,9 @@ export async function keepsTurn(ports: TurnPorts, line: Line, taskId: string): P
   const status = statusAt(record, iso(now));
   if (isTerminal(status)) return isHeld(strict, record);
   if (record.status !== "pending") return true;
-  // Its entry is in the line until its message is sent: a caller that died in between has given it no turn.
-  if (record.line === line.name) return (await ports.lines.find(line.name, waitOf(record))) === undefined;
+  // Its entry is in the line until its message is sent. A caller that died in between has given it no turn. Until the
+  // place ends, its caller may be at work.
+  if (record.line === line.name) return !isPast || (await ports.lines.find(line.name, waitOf(record))) === undefined;
   // A task that has not started, and whose start was moved, has its turn when its time comes.
   return record.attempts_total > 0 || record.due_at <= iso(now);
 }
@@ -65,9 +67,10 @@ export async function turnsOf(
   const over: [string, number][] = [];
   const stay = new Map<string, number>();
   for (const [task, untilMs] of places) {
-    const isDoubted = untilMs <= now || (isAsked && placeStateOf(untilMs) !== "onTheWay");
-    if (isDoubted && !(await keepsTurn(ports, line, task))) over.push([task, untilMs]);
-    else stay.set(task, untilMs <= now ? takenUntilMs(now + leastOftenMs, { timeoutSeconds: 1 }) : untilMs);
+    const isPast = untilMs <= now;
+    const isDoubted = isPast || (isAsked && placeStateOf(untilMs) !== "onTheWay");
+    if (isDoubted && !(await keepsTurn(ports, line, task, isPast))) over.push([task, untilMs]);
+    else stay.set(task, isPast ? takenUntilMs(now + leastOftenMs, { timeoutSeconds: 1 }) : untilMs);
   }
   return { over, stay };
 }

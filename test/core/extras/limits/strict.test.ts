@@ -346,6 +346,20 @@ describe("the turn of a task on its way to a worker", () => {
     expect(told.filter((text) => text.endsWith("begins"))).toEqual(["1 begins", "2 begins", "3 begins"]);
   });
 
+  test("a dead letter's look comes while its turn is passed on: the next task keeps it, and none starts beside it", async () => {
+    const { acceptAll, lines, pool, told } = setUp({ maxAttempts: 1 });
+    const passPlace = lines.passPlace.bind(lines);
+    lines.passPlace = async (...given) => {
+      const state = await passPlace(...given);
+      // The task is in its line still. The look is in the queue, and another worker gets it now.
+      await pool.pass(1);
+      return state;
+    };
+    await acceptAll({ ms: 50, fails: 1 }, { ms: 400 }, { ms: 400 });
+    await pool.pass(10_000);
+    expect(told).toEqual(["1 begins", ...whole(2, 3)]);
+  });
+
   test("tasks of a line that is throttled wait in one shard, in their order", async () => {
     const { acceptAll, lines, pool, told } = setUp();
     const add = lines.add.bind(lines);
