@@ -111,8 +111,7 @@ export const gathered = defineTask({
   input: z.object({ text: z.string() }),
   collect: { maxItems: 10, waitSeconds: 5 },
   concurrency: { key: ({ text }) => text, limit: ({ text }) => text.length },
-  // @ts-expect-error: a key is made of one input, not of the list
-  breaker: { key: (inputs: { text: string }[]) => inputs.length, failures: 5, coolDownSeconds: 60 },
+  breaker: { key: ({ text }) => text, failures: 5, coolDownSeconds: 60 },
   handler: async (inputs, task) => {
     await task.submit(lines, { text: "" }, { unique: { key: "a", mode: "debounce", waitSeconds: 5 } });
     await task.submit(lines, { text: "" }, { unique: { key: "a", mode: "restart" } });
@@ -120,6 +119,15 @@ export const gathered = defineTask({
     await task.submit(lines, { text: "" }, { unique: { key: "a", mode: "newest" } });
     return inputs.map(({ text }) => text);
   },
+});
+
+export const byList = defineTask({
+  name: "text.byList",
+  input: z.object({ text: z.string() }),
+  collect: { maxItems: 10, waitSeconds: 5 },
+  // @ts-expect-error: a key is made of one input, not of the list
+  breaker: { key: (inputs: { text: string }[]) => inputs.length, failures: 5, coolDownSeconds: 60 },
+  handler: async () => {},
 });
 
 const tasks = { size, sizes, page, gathered };
