@@ -43,7 +43,8 @@ export async function play(options: Options): Promise<Outcome> {
   const killing = harm(options, notes, () => answered / all);
   const [accepted, harms] = await Promise.all([submitting, killing]);
   const submittedAt = Date.now();
-  const tasks = await allEnded(client, giveUpAt);
+  const known = new Set(accepted.flatMap((all) => all.map(({ task }) => task)));
+  const tasks = await allEnded(client, giveUpAt, known);
   const violations = judgeAll(keys, accepted, tasks, notes);
   const dids = notesIn(notes).filter(({ what }) => what === "start");
   const waited = Math.round((Date.now() - submittedAt) / 1000);
@@ -86,8 +87,15 @@ function killWorker(server: VictimServer, notes: string, random: () => number): 
 /** Part of the time in which all tasks are read, at most: the reads keep the server from its tasks. */
 const readPart = 0.1;
 
-/** All tasks of the types, when they have ended or the time is up. A server that is busy with its restart may answer late. */
-async function allEnded(client: ChaosClient, giveUpAt: number): Promise<Map<string, Listed>> {
+/**
+ * All tasks of the types, when the known ones have ended or the time is up. A submit that died may have left one that nobody was answered with: it
+ * never starts, and the daily rescue withdraws it. A server that is busy with its restart may answer late.
+ */
+async function allEnded(
+  client: ChaosClient,
+  giveUpAt: number,
+  known: ReadonlySet<string>,
+): Promise<Map<string, Listed>> {
   for (;;) {
     const startedAt = Date.now();
     const isLast = startedAt > giveUpAt;
@@ -97,7 +105,7 @@ async function allEnded(client: ChaosClient, giveUpAt: number): Promise<Map<stri
         ...(await listed(client, "restart")),
         ...(await listed(client, "strict")),
       ];
-      const isOver = tasks.every(({ status }) => endings.includes(status));
+      const isOver = tasks.every(({ status, task_id }) => endings.includes(status) || !known.has(task_id));
       if (isOver || isLast) return new Map(tasks.map((task) => [task.task_id, task]));
     } catch (error) {
       if (isLast) throw error;
