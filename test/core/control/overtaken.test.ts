@@ -1,10 +1,10 @@
 import { expect, test, vi } from "vitest";
 import { changeInput } from "../../../src/core/control/change-input.ts";
 import { cancel, extend } from "../../../src/core/control/control.ts";
-import { changePriority } from "../../../src/core/control/move.ts";
+import { changePriority, reschedule } from "../../../src/core/control/move.ts";
 import { runNow } from "../../../src/core/control/run-now.ts";
 import { Overtaken } from "../../../src/core/model/errors.ts";
-import type { TaskRecord } from "../../../src/core/model/record.ts";
+import { longestQueueLifeSeconds, type TaskRecord } from "../../../src/core/model/record.ts";
 import { changeReceiver, rotateReceiverSecret } from "../../../src/core/notify/manage-receivers.ts";
 import { MemoryReceivers } from "../../../src/memory/receivers.ts";
 import { memoryPipeline, type Pipeline, typeOf } from "../../support/memory-pipeline.ts";
@@ -56,4 +56,25 @@ test("an operation acts again on a task that others have changed each time", asy
     failed: 0,
   });
   expect([overtaken, await recordOf(record)]).toMatchObject([4, { status: "cancelled" }]);
+});
+
+const daySeconds = 86_400;
+
+test("a cancel that an extension has overtaken keeps the task for as long as was promised", async () => {
+  const { ports, accept, clock } = memoryPipeline([typeOf(() => 1)]);
+  const asRead = await accept({ delay_seconds: 3600, retention_seconds: 60 });
+  await extend(ports, asRead, 30 * daySeconds);
+  const { status, retained_until = "" } = await cancel(ports, asRead);
+  const keptSeconds = (Date.parse(retained_until) - clock.now()) / 1000;
+  expect({ status, keptSeconds }).toEqual({ status: "cancelled", keptSeconds: 30 * daySeconds });
+});
+
+test("a move of the start that an extension has overtaken keeps the record for the longer retention after it", async () => {
+  const { ports, accept, clock } = memoryPipeline([typeOf(() => 1)]);
+  const asRead = await accept({ delay_seconds: 3600, retention_seconds: 60 });
+  // So short that the record is kept for longer anyway, as long as its start does not move.
+  await extend(ports, asRead, daySeconds);
+  const dueMs = clock.now() + 20 * daySeconds * 1000;
+  const moved = await reschedule(ports, asRead, dueMs, true);
+  expect(moved.purge_at - dueMs / 1000).toBeGreaterThan((longestQueueLifeSeconds + daySeconds) * 0.999);
 });
