@@ -88,8 +88,8 @@ function killWorker(server: VictimServer, notes: string, random: () => number): 
 const readPart = 0.1;
 
 /**
- * All tasks of the types, when the known ones have ended or the time is up. A submit that died may have left one that nobody was answered with: it
- * never starts, and the daily rescue withdraws it. A server that is busy with its restart may answer late.
+ * All tasks of the types, when the known ones have ended or the time is up. A submit that died may have left a task that nobody was answered with:
+ * the task never starts, and the daily rescue withdraws it. A server that is busy with its restart may answer late.
  */
 async function allEnded(
   client: ChaosClient,
