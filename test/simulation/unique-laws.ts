@@ -56,9 +56,9 @@ export class UniqueLaws {
   readonly #looked = new WeakMap<Invocation, number>();
   /** Calls that sent a message. */
   readonly #senders = new WeakSet<Invocation>();
-  /** When a client's call first sent a task's message. */
   /** When a request of a client last made the task due earlier. */
   readonly #rescheduledAt = new Map<string, number>();
+  /** When a client's call first sent a task's message. */
   readonly #sentAt = new Map<string, number>();
   /** The task that had the key of a task right before it. */
   readonly #before = new Map<string, Submitted>();
@@ -82,8 +82,10 @@ export class UniqueLaws {
 
   created(record: TaskRecord, from: Invocation): void {
     if (record.unique_key === undefined) return;
-    if (record.waiting_for?.kind === "unique") this.#waited.add(nameOf(record));
-    if (from.unique?.mode === "restart") this.#restarts.add(nameOf(record));
+    // A record that its submit took back may be made once more, by a request of another mode with the same idempotency key.
+    const note = (tasks: Set<string>, is: boolean) => (is ? tasks.add(nameOf(record)) : tasks.delete(nameOf(record)));
+    note(this.#waited, record.waiting_for?.kind === "unique");
+    note(this.#restarts, from.unique?.mode === "restart");
     this.#given.set(nameOf(record), [{ input: from.input, at: this.#watched.time.now, from }]);
   }
 
