@@ -188,6 +188,16 @@ describe("the table of tasks has the requests of", () => {
       await work();
     });
     expectRow("`restart` of a task that waits", minus(waiting, plain));
+    await submitted("plain", { unique: { key: "t" }, ...soon });
+    const again = () => submitted("plain", { unique: { key: "t", mode: "restart" } });
+    await again();
+    await again();
+    const turn = await costOf(again);
+    const plainSubmit = await costOf(() => submitted("plain"));
+    expectRow("`restart` of a restart whose turn has not come, its submit alone", minus(turn, plainSubmit));
+    // However many of them came before a worker.
+    for (let count = 0; count < 5; count++) expect(await costOf(again)).toEqual(turn);
+    await drain();
   });
 
   test.each([10, 100])("a list of %i inputs, each", async (inputs) => {
