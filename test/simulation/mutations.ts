@@ -126,21 +126,21 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a claim does not ask whether the task is due",
-    file: "task/taker.ts",
+    file: "task/puller.ts",
     in: "canStart",
     find: "  due_at: { atMost: iso(nowMs) },\n",
     replace: "",
   },
   {
     name: "a claim does not ask whether the task has expired",
-    file: "task/taker.ts",
+    file: "task/puller.ts",
     in: "canStart",
     find: "  start_by: { above: iso(nowMs), orAbsent: true },\n",
     replace: "",
   },
   {
     name: "a message of an earlier task with the same key is worked on",
-    file: "task/taker.ts",
+    file: "task/puller.ts",
     in: "canStart",
     find: "  created_at: { atMost: latestCreatedAt(envelope) },\n",
     replace: "",
@@ -161,7 +161,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a claim takes a task over whose lease has ended, without a word on the attempt before",
-    file: "task/taker.ts",
+    file: "task/puller.ts",
     in: "canStart",
     find: '  status: { is: "pending" },\n  priority:',
     replace:

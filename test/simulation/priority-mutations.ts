@@ -11,7 +11,7 @@ export const priorityMutations: readonly Mutation[] = [
   },
   {
     name: "priority: a worker of the old tier starts a task that was moved",
-    file: "task/taker.ts",
+    file: "task/puller.ts",
     in: "canStart",
     find: "  priority: { is: delivery.tier },\n",
     replace: "",

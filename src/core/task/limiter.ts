@@ -3,7 +3,7 @@ import type { Grant } from "../model/grant.ts";
 import type { TaskRecord } from "../model/record.ts";
 import type { Verdict } from "../model/verdict.ts";
 import type { Delivery } from "../ports/tasks.ts";
-import type { TaskMessage } from "./taker.ts";
+import type { TaskMessage } from "./puller.ts";
 import type { TaskType } from "./task.ts";
 
 /**

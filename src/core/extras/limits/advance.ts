@@ -33,7 +33,7 @@ const lanes = 10;
  * @throws PortUnavailable
  */
 export async function advance(ports: LinePorts, line: Line, known: Known): Promise<void> {
-  await ports.taker?.left;
+  await ports.puller?.left;
   if (!(await looksJointly(ports, line, known))) {
     await advanceNow(ports, line, known);
     return;
@@ -41,7 +41,7 @@ export async function advance(ports: LinePorts, line: Line, known: Known): Promi
   for (;;) {
     const rest = await ports.flow.looks.read(line.name, () => advanceNow(ports, line, known));
     // Each look lets one task go, which its worker takes.
-    if (!rest.hasRoom || !ports.taker?.isFree) return;
+    if (!rest.hasRoom || !ports.puller?.isFree) return;
   }
 }
 
@@ -115,7 +115,7 @@ export async function handOver(
   { tier, next = [] }: { tier: Tier; next?: readonly WaitingEntry[] | undefined },
 ): Promise<boolean> {
   const type = line.type === undefined ? undefined : ports.registry.get(line.type);
-  await ports.taker?.left;
+  await ports.puller?.left;
   const limit = await placesOf(ports, type, line);
   if (type === undefined || limit === undefined) return giveBack(ports, line, place, tier);
   const sizes = { limit, size: ports.bucketSize };
@@ -123,7 +123,7 @@ export async function handOver(
   const own = room === 0 ? undefined : await nextToGo(ports, line, next, sizes);
   if (own === undefined) return giveBack(ports, line, place, tier);
   const grant = grantOf(own, heldIn(index));
-  const message = ports.taker?.messageOf(own, grant);
+  const message = ports.puller?.messageFor(own, grant);
   const now = ports.clock.now();
   // The task that this worker takes keeps its place with the same write.
   const untilMs = message === undefined ? onTheWayUntilMs(now) : keptUntilMs(now, type);
@@ -131,7 +131,7 @@ export async function handOver(
   const state = await passOn(ports, name, { from: place, to, room });
   // Another call has just let this task go, the limit is lower now, or a second message has kept the place.
   if (state === undefined) return keepNext(ports, line, place, { tier, own, sizes });
-  const yielded = await yieldPlace(ports, name, { place: to, state, isTaken: message !== undefined });
+  const yielded = await yieldPlace(ports, name, { place: to, state, isPulled: message !== undefined });
   if (yielded !== false) {
     await leaveToOthers(ports, line, [own], sizes);
     if (yielded === "unknown") await giveBack(ports, line, { ...to, bucket: index }, tier);
@@ -141,8 +141,8 @@ export async function handOver(
   // The line's own state alone tells of its check.
   const isChecked = index > 0 || stands(ports, state.check);
   await planSooner(ports, line, { tier, atMs: untilMs + soonMs }, state.check);
-  const taken = message && { ...message, place: { line: line.name, bucket: index, untilMs } };
-  await sendOne(ports, line, own, grant, taken);
+  const pulled = message && { ...message, place: { line: line.name, bucket: index, untilMs } };
+  await sendOne(ports, line, own, grant, pulled);
   if (state.places.size < room || !isChecked) await advance(ports, line, { tier, changed: { index, state } });
   return true;
 }
@@ -153,14 +153,14 @@ export async function handOver(
  * @returns False: nobody waits. `unknown`: the write had no answer, so the successor may have the place.
  */
 export async function yieldPlace(
-  { lines, clock, taker }: Pick<LinePorts, "lines" | "clock" | "taker">,
+  { lines, clock, puller }: Pick<LinePorts, "lines" | "clock" | "puller">,
   bucket: string,
-  { place, state, isTaken }: { place: HeldPlace; state: LineState; isTaken: boolean },
+  { place, state, isPulled }: { place: HeldPlace; state: LineState; isPulled: boolean },
 ): Promise<boolean | "unknown"> {
   const { successor } = state;
   const now = clock.now();
   if (successor === undefined || successor.untilMs <= now) return false;
-  if (isTaken && !taker?.hadShare(now)) return false;
+  if (isPulled && !puller?.hadShare(now)) return false;
   const to = { id: successor.id, untilMs: onTheWayUntilMs(now) };
   return (await answerOf(lines.givePlace(bucket, place, to))) ?? "unknown";
 }

@@ -2,7 +2,7 @@ import type { Line } from "../../model/line.ts";
 import type { TaskRecord } from "../../model/record.ts";
 import type { Tier } from "../../model/tier.ts";
 import type { Settled } from "../../task/limiter.ts";
-import type { TaskMessage } from "../../task/taker.ts";
+import type { TaskMessage } from "../../task/puller.ts";
 import type { BreakerOption } from "../../task/type-limits.ts";
 import { advance } from "./advance.ts";
 import { countForGuards, guardsOf } from "./guard.ts";

@@ -14,7 +14,7 @@ import * as extras from "../../pipeline/send/extras.ts";
 import { newestKept } from "../../pipeline/send/kept-input.ts";
 import { reportParked } from "../../pipeline/send/report.ts";
 import type { WaitingTask } from "../../ports/flow.ts";
-import { canStart, type TaskMessage } from "../../task/taker.ts";
+import { canStart, type TaskMessage } from "../../task/puller.ts";
 import type { TaskType } from "../../task/task.ts";
 import { strictOf } from "../../task/type-limits.ts";
 import { advance } from "./advance.ts";
@@ -301,7 +301,7 @@ export async function park(
   const isAwaited = family_leaf !== undefined || callback !== undefined;
   if (due_at !== undefined && isAwaited) await dispatch(ports, { ...record, due_at }, newest);
   reportParked(ports, record);
-  ports.taker?.limitBehind(now - Date.parse(record.due_at));
+  ports.puller?.limitBehind(now - Date.parse(record.due_at));
   // The line may have become free before the task was in it.
   await advance(ports, line, { tier, added: waiting });
   if (place !== undefined && !keepsPlace) await leave(ports, place, envelope, tier);

@@ -54,9 +54,9 @@ export function readNext(ports: FlowPorts, place: Place): void {
 }
 
 async function nextOf(ports: FlowPorts, { line }: Place): Promise<WaitingEntry[]> {
-  const { flow, lines, registry, taker, bucketSize: size } = ports;
+  const { flow, lines, registry, puller, bucketSize: size } = ports;
   // The task itself is among them until it has left.
-  await taker?.left;
+  await puller?.left;
   const limit = (await placesOf({ flow, lines }, registry.get(line.type ?? ""), line)) ?? 1;
   const sizes = { limit, size };
   const most = firstTasks(sizes);
@@ -94,11 +94,11 @@ async function leaveNow(ports: FlowPorts, place: Place, task: Pick<TaskKey, "tas
 
 /** The first task of a line. Its last one may not have left it yet. */
 async function nextInTurn(
-  { lines, taker }: FlowPorts,
+  { lines, puller }: FlowPorts,
   line: Line,
   { task_id: own }: Pick<TaskKey, "task_id">,
 ): Promise<WaitingEntry[]> {
-  await taker?.left;
+  await puller?.left;
   const first = await lines.first(line.name, 2);
   return first.filter(({ taskId }) => taskId !== own).slice(0, 1);
 }

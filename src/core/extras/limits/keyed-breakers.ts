@@ -1,7 +1,7 @@
 import { PortUnavailable, TaskError } from "../../model/errors.ts";
 import { breakerName, isOfTier, type Line } from "../../model/line.ts";
 import type { Breaker, FlowSettings, LineState, Lines } from "../../ports/flow.ts";
-import type { TaskMessage } from "../../task/taker.ts";
+import type { TaskMessage } from "../../task/puller.ts";
 import type { TaskType } from "../../task/task.ts";
 import type { BreakerOption, LimitedType } from "../../task/type-limits.ts";
 import type { FlowBook } from "./flow-book.ts";

@@ -38,7 +38,7 @@ const mostTogether = 10;
  * The number of tasks that a call lets go together. A worker lets one go, which it takes itself: the other free places
  * are those of workers that end tasks at this moment, and a task that went there by message would pass the queue.
  */
-const mostOf = ({ taker }: LinePorts): number => (taker === undefined ? mostTogether : taker.isFree ? 1 : 0);
+const mostOf = ({ puller }: LinePorts): number => (puller === undefined ? mostTogether : puller.isFree ? 1 : 0);
 
 /** The places of a bucket, as a call knows them. */
 interface Seen {
@@ -122,7 +122,7 @@ async function letSomeGo(
   await planSooner(ports, line, { tier, atMs: untilMs + soonMs }, checkToMove(known, seen));
   await sendAll(ports, line, going, heldIn(bucket.index));
   for (const id of ids) places.set(id, untilMs);
-  if (ports.taker !== undefined) return { as: "rest", rest: room > 1 ? { ...soon, hasRoom: true } : full };
+  if (ports.puller !== undefined) return { as: "rest", rest: room > 1 ? { ...soon, hasRoom: true } : full };
   return { as: "let go" };
 }
 

@@ -1,6 +1,6 @@
 import type { Line } from "../../model/line.ts";
 import type { Breaker, LineState, Pause, PlannedCheck, WaitingEntry } from "../../ports/flow.ts";
-import type { Taker } from "../../task/taker.ts";
+import type { Puller } from "../../task/puller.ts";
 import type { LimitedType } from "../../task/type-limits.ts";
 import { isOfType, takeTry, tasksNow } from "./keyed-breakers.ts";
 import { letGoByPlaces } from "./let-go-places.ts";
@@ -137,7 +137,7 @@ interface Giving {
   /** The time by which the caller's queue is behind, in milliseconds. */
   behindMs: number;
   /** Takes the task. Absent: it goes by message. */
-  taker?: Taker | undefined;
+  puller?: Puller | undefined;
 }
 
 /**
@@ -185,7 +185,7 @@ async function letSomeStart(
     ...nextLook({ ...found, startMs, lateMs }, giving),
     ...{ empty: false, state },
   });
-  const isOneOfMany = intervalMs < fastMs && count === 1 && giving.taker !== undefined;
+  const isOneOfMany = intervalMs < fastMs && count === 1 && giving.puller !== undefined;
   // Nobody waits for an answer about the tasks: the planned check looks at them.
   if (count < 1 && known.checkId === undefined && stands(ports, check)) return rest(slotMs);
   const tasks = await firstToStart(ports, line, { count, isOneOfMany, state, known });
@@ -197,7 +197,7 @@ async function letSomeStart(
   const starts = list?.after(state, { slotMs, count: tasks.length });
   if (!(await lines.takeSlots(line.name, nextSlotMs, endMs, starts))) return "refused";
   const started = tasks.map((task, index) => ({ ...task, slotMs: Math.ceil(slotMs + index * intervalMs) }));
-  await sendAll({ ...ports, taker: giving.taker }, line, started);
+  await sendAll({ ...ports, puller: giving.puller }, line, started);
   if (tasks.length < count) return nothing;
   return count === mostLetGo ? "more" : { ...rest(starts?.free_ms ?? endMs), oldest };
 }
@@ -237,21 +237,21 @@ async function takeOne(
 }
 
 function givingOf(
-  { taker, clock }: LinePorts,
+  { puller, clock }: LinePorts,
   intervalMs: number,
   planned: PlannedCheck | undefined,
   { checkId }: Known,
 ): Giving {
   const isPlanned = planned !== undefined && planned.id === checkId;
-  if (isPlanned) taker?.limitBehind(clock.now() - planned.atMs);
+  if (isPlanned) puller?.limitBehind(clock.now() - planned.atMs);
   const isLate = isPlanned && clock.now() - planned.atMs > aheadMs;
-  const sendsAhead = isPlanned ? !isLate : checkId === undefined && taker === undefined;
+  const sendsAhead = isPlanned ? !isLate : checkId === undefined && puller === undefined;
   if (sendsAhead) return { isPlanned, most: mostLetGo, untilMs: aheadMs, behindMs: 0 };
-  const behindMs = taker?.behindMs ?? 0;
+  const behindMs = puller?.behindMs ?? 0;
   if (intervalMs < fastMs && behindMs <= aheadMs) return { isPlanned, most: 0, untilMs: 0, behindMs };
   // A start of a slow rate that is missed is dear, and nobody else may come for it.
   const untilMs = behindMs > aheadMs ? Math.min(aheadMs, Math.max(nearMs, intervalMs)) : nearMs;
-  return { isPlanned, most: 1, untilMs, behindMs, taker };
+  return { isPlanned, most: 1, untilMs, behindMs, puller };
 }
 
 /** The findings of a call, from which the times of the next looks follow. */

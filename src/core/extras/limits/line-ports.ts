@@ -13,7 +13,7 @@ import type {
   WaitingTask,
 } from "../../ports/flow.ts";
 import type { Clock, Log, Metrics, NewId, Queues, Records } from "../../ports/tasks.ts";
-import type { Taker } from "../../task/taker.ts";
+import type { Puller } from "../../task/puller.ts";
 import type { Registry } from "../../task/task.ts";
 import type { LimitedType } from "../../task/type-limits.ts";
 import type { FlowBook } from "./flow-book.ts";
@@ -41,7 +41,7 @@ export interface LinePorts {
   /** A worker goes on with the tasks of a line for this time, in milliseconds. Absent: a minute. */
   shareMs?: number | undefined;
   /** Takes the next task of a line for this worker. Absent: each goes by message. */
-  taker?: Taker | undefined;
+  puller?: Puller | undefined;
 }
 
 /** The ports of a worker that lets tasks start. */
@@ -149,8 +149,8 @@ export function watchLine({ clock, log, metrics }: WatchPorts, { name, type = ""
 const lostMs = 15_000;
 
 /** True when a look at a line is planned and not lost. In a tier that is behind, it comes later by that time. */
-export const stands = ({ clock, taker }: LinePorts, planned: PlannedCheck | undefined): planned is PlannedCheck =>
-  planned !== undefined && planned.atMs > clock.now() - lostMs - (taker?.behindMs ?? 0);
+export const stands = ({ clock, puller }: LinePorts, planned: PlannedCheck | undefined): planned is PlannedCheck =>
+  planned !== undefined && planned.atMs > clock.now() - lostMs - (puller?.behindMs ?? 0);
 
 /**
  * Sends a check of a line and notes it. Returns false when another one was planned meanwhile. Nothing follows a check

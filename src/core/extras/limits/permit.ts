@@ -8,7 +8,7 @@ import { laterReleaseSeconds, sayLater } from "../../pipeline/send/later-release
 import type { LineState, Successor } from "../../ports/flow.ts";
 import type { Delivery } from "../../ports/tasks.ts";
 import type { Limiter, Permit, Settled } from "../../task/limiter.ts";
-import type { TaskMessage } from "../../task/taker.ts";
+import type { TaskMessage } from "../../task/puller.ts";
 import { advance } from "./advance.ts";
 import { countEnd, passTry } from "./breaker.ts";
 import { type Admitted, enter, faultOfList, park, placeOf } from "./enter.ts";
@@ -118,13 +118,13 @@ function checkLine(ports: FlowPorts, delivery: Delivery, check: LineCheck): Prom
   if (coming !== undefined) {
     // The other messages of its batch do not wait for it.
     const text = "a worker could not go on with a line; it is looked at again";
-    ports.taker?.succeeds(orWarn(ports.log, text, succeed(ports, delivery, coming)));
+    ports.puller?.succeeds(orWarn(ports.log, text, succeed(ports, delivery, coming)));
     return Promise.resolve("done");
   }
   const line = lineOf(check.line);
   if (line === undefined) return lookLater(ports, delivery, check, new WrittenLater("a line"));
-  const { taker } = ports;
-  const working = { ...ports, taker: line.kind === "rate" ? taker : undefined };
+  const { puller } = ports;
+  const working = { ...ports, puller: line.kind === "rate" ? puller : undefined };
   const advanced = advance(working, line, { tier, checkId: check.check_id });
   return advanced.then(
     () => "done",
@@ -200,7 +200,7 @@ export async function succeed(ports: FlowPorts, delivery: Delivery, coming: Comi
 
 /** @returns Epoch milliseconds: the end of the place that the successor has got. Undefined: it has none. */
 async function placeFor(ports: FlowPorts, { tier }: Delivery, coming: Coming): Promise<number | undefined> {
-  const { clock, lines, taker, isStopping } = ports;
+  const { clock, lines, puller, isStopping } = ports;
   const { line, bucket: index, id } = coming;
   const name = bucketName(line, index);
   const waitsUntilMs = clock.now() + longestWaitMs;
@@ -211,7 +211,7 @@ async function placeFor(ports: FlowPorts, { tier }: Delivery, coming: Coming): P
     const isFree = state !== undefined && state.places.size < room;
     if (isFree) await advance(ports, line, { tier, changed: { index, state } });
     free = isFree ? free + 1 : 0;
-    const isOver = !taker?.isFree || free === mostFree || clock.now() >= waitsUntilMs || isStopping?.();
+    const isOver = !puller?.isFree || free === mostFree || clock.now() >= waitsUntilMs || isStopping?.();
     // The place may have come since the look.
     if (isOver && (await isDone(ports, name, state, id))) return undefined;
     if (!isOver) await waitOn(ports, name, state, { id, untilMs: waitsUntilMs });

@@ -4,7 +4,7 @@ import type { Grant } from "../../model/grant.ts";
 import type { Line } from "../../model/line.ts";
 import { numberOf } from "../../model/line-shards.ts";
 import type { WaitingEntry, WaitingTask } from "../../ports/flow.ts";
-import type { PassedPlace, TaskMessage } from "../../task/taker.ts";
+import type { PassedPlace, TaskMessage } from "../../task/puller.ts";
 import type { LimitedType } from "../../task/type-limits.ts";
 import type { LinePorts } from "./line-ports.ts";
 import { bucketCount, type Sizes } from "./shards.ts";
@@ -28,8 +28,8 @@ export async function sendAll(
   await inLanes(await withEnvelopes(ports, line, tasks), lanes[line.kind], (task) => {
     const grant = grantOf(task, more);
     // What a pause or a breaker lets go may still be stopped by what this process knows.
-    const mayTake = line.kind === "concurrency" || line.kind === "rate";
-    return sendOne(ports, line, task, grant, mayTake ? ports.taker?.messageOf(task, grant) : undefined);
+    const mayPull = line.kind === "concurrency" || line.kind === "rate";
+    return sendOne(ports, line, task, grant, mayPull ? ports.puller?.messageFor(task, grant) : undefined);
   });
 }
 
@@ -38,36 +38,37 @@ export async function sendAll(
  * it. A task that is sent and not removed is sent again, which makes a twin. The task that this worker takes begins
  * meanwhile, as it has its place or its start: if the process dies before the spare message is sent, the task is still
  * in its line.
- * @param taken The message with which this worker takes the task. Undefined: it does not.
+ * @param pulled The message with which this worker pulls the task. Undefined: it does not.
  */
 export async function sendOne(
   ports: LinePorts,
   line: Line,
   task: WaitingTask,
   granted: Grant,
-  taken: TaskMessage | undefined,
+  pulled: TaskMessage | undefined,
 ): Promise<void> {
-  const { queues, lines, clock, taker, registry } = ports;
+  const { queues, lines, clock, puller, registry } = ports;
   const { tier, runsOn, envelope } = task;
-  const spare = taken !== undefined;
+  const spare = pulled !== undefined;
   const grant: Grant = spare ? { ...granted, spare } : granted;
   const leftMs = grant.slotMs === undefined ? 0 : grant.slotMs - clock.now();
   const delaySeconds = spare ? spareSeconds(registry.get(envelope.type)) : Math.max(0, Math.floor(leftMs / 1000));
-  if (spare) taker?.take(taken);
+  if (spare) puller?.pull(pulled);
   const message = { tier, runsOn, envelope, delaySeconds, solo: false, redrives: 0, grant };
   const left = queues.send(message).then(() => lines.remove(line.name, task));
-  if (spare) taker?.leaves(Promise.all([logged(ports, left), taken.place && sendSuccessor(ports, task, taken.place)]));
+  if (spare)
+    puller?.leaves(Promise.all([logged(ports, left), pulled.place && sendSuccessor(ports, task, pulled.place)]));
   else await left;
 }
 
 /** Sends the message of this worker's successor when it is time. Never rejects: without it, tasks go by message. */
 async function sendSuccessor(
-  { queues, log, taker, clock, newId }: LinePorts,
+  { queues, log, puller, clock, newId }: LinePorts,
   { tier, runsOn }: WaitingTask,
   { line, bucket }: PassedPlace,
 ): Promise<void> {
-  if (!taker?.needsSuccessor(clock.now())) return;
-  taker.noteSuccessor(clock.now());
+  if (!puller?.needsSuccessor(clock.now())) return;
+  puller.noteSuccessor(clock.now());
   const check = { line: `places/${bucket}/${line}`, check_id: newId() };
   await queues.sendCheck({ tier, runsOn, check, delaySeconds: 0 }).catch((error: unknown) => {
     log.warn("could not send the message of a worker's successor", { error: String(error) });
@@ -75,10 +76,10 @@ async function sendSuccessor(
 }
 
 /** A task that could not leave its line is let go again, and found at work or at its end. */
-const logged = ({ log, taker }: LinePorts, left: Promise<void>): Promise<void> =>
+const logged = ({ log, puller }: LinePorts, left: Promise<void>): Promise<void> =>
   left.catch((error: unknown) => {
     log.warn("a task could not leave its line", { error: String(error) });
-    taker?.end();
+    puller?.end();
   });
 
 /**

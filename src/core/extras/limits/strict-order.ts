@@ -2,7 +2,7 @@ import type { Line } from "../../model/line.ts";
 import { isKept, iso, statusAt, type TaskRecord } from "../../model/record.ts";
 import { isTerminal } from "../../model/status.ts";
 import type { LineState } from "../../ports/flow.ts";
-import type { TaskMessage } from "../../task/taker.ts";
+import type { TaskMessage } from "../../task/puller.ts";
 import type { TaskType } from "../../task/task.ts";
 import { type StrictOption, strictOf } from "../../task/type-limits.ts";
 import { type LinePorts, leastOftenMs } from "./line-ports.ts";

@@ -2,7 +2,7 @@ import type { Envelope } from "../../model/envelope.ts";
 import { PortUnavailable } from "../../model/errors.ts";
 import type { Line } from "../../model/line.ts";
 import type { HeldPlace, Lines } from "../../ports/flow.ts";
-import type { TaskMessage } from "../../task/taker.ts";
+import type { TaskMessage } from "../../task/puller.ts";
 import type { TaskType } from "../../task/task.ts";
 import { type Pace, paceOf, placesOf, slowMs } from "./limit-lines.ts";
 import { aheadMs, type LinePorts } from "./line-ports.ts";

@@ -1,7 +1,7 @@
 import { within } from "../../../util/within.ts";
 import type { Visibility } from "../../ports/queues.ts";
 import type { Clock, Delivery, Log, Queues } from "../../ports/tasks.ts";
-import { type TaskMessage, timeoutOf } from "../../task/taker.ts";
+import { type TaskMessage, timeoutOf } from "../../task/puller.ts";
 
 /** Longest wait for hiding messages, in seconds. */
 export const hideSeconds = 5;

@@ -8,7 +8,7 @@ import type { Verdict } from "../../model/verdict.ts";
 import type { SettlePorts } from "../../ports/extra.ts";
 import type { Visibility } from "../../ports/queues.ts";
 import type { Settled } from "../../task/limiter.ts";
-import { canStart, type TaskMessage, timeoutOf } from "../../task/taker.ts";
+import { canStart, type TaskMessage, timeoutOf } from "../../task/puller.ts";
 import { expiryOf } from "../end/expiry.ts";
 import { followUp } from "../end/follow-up.ts";
 import { dispatch, longestDelaySeconds } from "../send/dispatch.ts";

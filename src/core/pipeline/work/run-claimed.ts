@@ -9,7 +9,7 @@ import type { SettlePorts } from "../../ports/extra.ts";
 import type { Visibility } from "../../ports/queues.ts";
 import type { Span, SpanStart, Tracing } from "../../ports/tasks.ts";
 import type { Limiter, Permit, Settled, Settling } from "../../task/limiter.ts";
-import type { TaskMessage } from "../../task/taker.ts";
+import type { TaskMessage } from "../../task/puller.ts";
 import type { TaskType } from "../../task/task.ts";
 import * as extras from "../send/extras.ts";
 import { newestEnvelope } from "../send/kept-input.ts";

@@ -3,11 +3,11 @@ import { leaseSeconds } from "../../model/change.ts";
 import { parseEnvelope } from "../../model/read-envelope.ts";
 import type { Visibility, WorkQueues } from "../../ports/queues.ts";
 import type { Clock, Delivery, Log, Queues } from "../../ports/tasks.ts";
-import { Taker, timeoutOf } from "../../task/taker.ts";
+import { Puller, timeoutOf } from "../../task/puller.ts";
 import { longestDelaySeconds } from "../send/dispatch.ts";
 import { hideSeconds } from "./batch-plan.ts";
 import { holdMarginSeconds } from "./run-claimed.ts";
-import { runTaken, takerFor } from "./run-taken.ts";
+import { pullerFor, runPulled } from "./run-pulled.ts";
 import { sentAgain } from "./unknown-type.ts";
 import { begin, finish, readMessage, type WorkPorts } from "./work-message.ts";
 
@@ -108,12 +108,12 @@ export async function serveMessage(
   if (delivery.solo && how === "together") return "alone";
   const held = new HeldMessage(ports, delivery);
   // A process that runs one task alone takes no others.
-  const taker = how === "alone" ? new Taker(() => undefined) : takerFor(ports, delivery);
-  const working = { ...ports, taker };
+  const puller = how === "alone" ? new Puller(() => undefined) : pullerFor(ports, delivery);
+  const working = { ...ports, puller };
   const message = await readMessage(working, delivery);
   if (message === "again") return "ended";
   if (message === "done") {
-    await Promise.all([held.remove(), runTaken(working)]);
+    await Promise.all([held.remove(), runPulled(working)]);
     return "ended";
   }
   const hidden = hideAtStart(ports, held, delivery, leaseSeconds(timeoutOf(message)) + holdMarginSeconds);
@@ -124,7 +124,7 @@ export async function serveMessage(
   }
   const verdict = await finish(working, held, begun);
   await hidden;
-  await Promise.all([verdict === "done" && held.remove(), runTaken(working)]);
+  await Promise.all([verdict === "done" && held.remove(), runPulled(working)]);
   return "ended";
 }
 

@@ -2,7 +2,7 @@ import { PermanentError, WrittenLater } from "../../model/errors.ts";
 import { isOwnName } from "../../model/internal-names.ts";
 import type { TaskRecord } from "../../model/record.ts";
 import type { Clock, Log, Outgoing } from "../../ports/tasks.ts";
-import type { TaskMessage } from "../../task/taker.ts";
+import type { TaskMessage } from "../../task/puller.ts";
 import type { Ended } from "./attempt.ts";
 
 /**

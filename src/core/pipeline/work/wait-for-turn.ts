@@ -4,7 +4,7 @@ import { isTerminal } from "../../model/status.ts";
 import { waitsForTurn } from "../../model/suspension.ts";
 import type { Verdict } from "../../model/verdict.ts";
 import type { SettlePorts } from "../../ports/extra.ts";
-import type { TaskMessage } from "../../task/taker.ts";
+import type { TaskMessage } from "../../task/puller.ts";
 import { followUp } from "../end/follow-up.ts";
 import { firstLookSeconds } from "../end/turn.ts";
 import { dispatch, longestDelaySeconds } from "../send/dispatch.ts";

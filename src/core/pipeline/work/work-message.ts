@@ -9,7 +9,7 @@ import type { Visibility } from "../../ports/queues.ts";
 import type { Delivery, Log, NewId } from "../../ports/tasks.ts";
 import { traceIdOf } from "../../ports/tracing.ts";
 import type { Permit, Waiting } from "../../task/limiter.ts";
-import type { TaskMessage } from "../../task/taker.ts";
+import type { TaskMessage } from "../../task/puller.ts";
 import type { TaskType } from "../../task/task.ts";
 import { laterReleaseSeconds, sayLater } from "../send/later-release.ts";
 import { reportStarted } from "../send/report.ts";
@@ -148,7 +148,7 @@ async function beginAdmitted(
   }
   if (record !== undefined) {
     // Its message may have been delayed: the tier is not behind by that.
-    ports.taker?.limitBehind(ports.clock.now() - Date.parse(record.due_at));
+    ports.puller?.limitBehind(ports.clock.now() - Date.parse(record.due_at));
     reportStarted({ ...ports, log: message.log.with({ attempt: record.attempts }) }, record);
     return { ...message, as: "claimed", record, permit };
   }

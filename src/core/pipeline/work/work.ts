@@ -2,10 +2,10 @@ import { within } from "../../../util/within.ts";
 import { leaseSeconds } from "../../model/change.ts";
 import type { Verdict } from "../../model/verdict.ts";
 import type { Delivery } from "../../ports/tasks.ts";
-import { type TaskMessage, timeoutOf } from "../../task/taker.ts";
+import { type TaskMessage, timeoutOf } from "../../task/puller.ts";
 import { BatchVisibility, fitsIn, planBatch, waitsMs } from "./batch-plan.ts";
 import { holdMarginSeconds } from "./run-claimed.ts";
-import { runTaken, type TakingPorts, takerFor } from "./run-taken.ts";
+import { type PullingPorts, pullerFor, runPulled } from "./run-pulled.ts";
 import { sentAgain } from "./unknown-type.ts";
 import { type Begun, begin, finish, leaveInQueue, readMessage, type WorkPorts } from "./work-message.ts";
 
@@ -63,7 +63,7 @@ async function workAll(batch: Batch, deliveries: readonly Delivery[]): Promise<v
   const { together, alone, sentBack, late } = planBatch(messages, batch.ports.clock.now(), batch.deadlineMs);
   await hideAtStart(batch, together, alone, late);
   await Promise.all(sentBack.map((message) => sendBack(batch, message, message.delivery.solo)));
-  const [crashed] = await Promise.all([workTogether(batch, together), ...taking.map(runTaken)]);
+  const [crashed] = await Promise.all([workTogether(batch, together), ...taking.map(runPulled)]);
   await workAlone(batch, [...alone, ...crashed]);
 }
 
@@ -77,7 +77,7 @@ function decide({ visibility, verdicts, process, count }: Batch, delivery: Deliv
 interface Read {
   messages: TaskMessage[];
   /** The ports of each check that took a task of its line, or waits for one. */
-  taking: TakingPorts[];
+  taking: PullingPorts[];
 }
 
 /** Parses each message. */
@@ -92,7 +92,7 @@ async function readAll(batch: Batch, deliveries: readonly Delivery[]): Promise<R
   const all = await Promise.all(read);
   return {
     messages: all.flatMap(({ message = [] }) => message),
-    taking: all.map(({ ports }) => ports).filter(({ taker }) => !taker.isFree || taker.succeeded !== undefined),
+    taking: all.map(({ ports }) => ports).filter(({ puller }) => !puller.isFree || puller.succeeded !== undefined),
   };
 }
 
@@ -141,14 +141,14 @@ async function workTogether(batch: Batch, messages: readonly TaskMessage[]): Pro
 }
 
 /** The ports of one message's work, which may go on with the tasks of its line. */
-const portsFor = ({ ports, deadlineMs }: Batch, delivery: Delivery): TakingPorts => ({
+const portsFor = ({ ports, deadlineMs }: Batch, delivery: Delivery): PullingPorts => ({
   ...ports,
-  taker: takerFor(ports, delivery, deadlineMs),
+  puller: pullerFor(ports, delivery, deadlineMs),
 });
 
-async function finishAndGoOn(batch: Batch, ports: TakingPorts, begun: Begun): Promise<void> {
+async function finishAndGoOn(batch: Batch, ports: PullingPorts, begun: Begun): Promise<void> {
   decide(batch, begun.delivery, await finish(ports, batch.visibility, begun));
-  await runTaken(ports);
+  await runPulled(ports);
 }
 
 const hideUntilDeadline = ({ ports, visibility, deadlineMs }: Batch, messages: readonly TaskMessage[]) => {

@@ -7,7 +7,7 @@ import type { Grant } from "../../../../src/core/model/grant.ts";
 import type { TaskRecord } from "../../../../src/core/model/record.ts";
 import { workBatch } from "../../../../src/core/pipeline/work/work.ts";
 import type { Queues } from "../../../../src/core/ports/tasks.ts";
-import { Taker } from "../../../../src/core/task/taker.ts";
+import { Puller } from "../../../../src/core/task/puller.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
 import { memoryPipeline, typeOf } from "../../../support/memory-pipeline.ts";
 import { workerPool } from "../../../support/worker-pool.ts";
@@ -217,14 +217,14 @@ describe("a line hands its places over in the worker", () => {
   });
 
   test("a worker has one next task at a time, and only those that it may run", () => {
-    const task = (id: string): Parameters<Taker["messageOf"]> => [{ id } as Parameters<Taker["messageOf"]>[0], {}];
-    const messageOf = (id: string) => ({ delivery: { messageId: id } }) as NonNullable<ReturnType<Taker["taken"]>>;
-    const taker = new Taker(({ id }) => (id === "other" ? undefined : messageOf(id)));
-    expect(taker.messageOf(...task("other"))).toBeUndefined();
-    taker.take(messageOf("a"));
-    expect(taker.messageOf(...task("b"))).toBeUndefined();
-    expect(taker.taken()).toEqual(messageOf("a"));
-    expect(taker.taken()).toBeUndefined();
+    const task = (id: string): Parameters<Puller["messageFor"]> => [{ id } as Parameters<Puller["messageFor"]>[0], {}];
+    const messageOf = (id: string) => ({ delivery: { messageId: id } }) as NonNullable<ReturnType<Puller["pulled"]>>;
+    const puller = new Puller(({ id }) => (id === "other" ? undefined : messageOf(id)));
+    expect(puller.messageFor(...task("other"))).toBeUndefined();
+    puller.pull(messageOf("a"));
+    expect(puller.messageFor(...task("b"))).toBeUndefined();
+    expect(puller.pulled()).toEqual(messageOf("a"));
+    expect(puller.pulled()).toBeUndefined();
   });
 });
 

@@ -6,7 +6,7 @@ import { successorIn } from "../../../../src/core/extras/limits/permit.ts";
 import { PortUnavailable } from "../../../../src/core/model/errors.ts";
 import { QueueServer } from "../../../../src/core/pipeline/work/serve-queues.ts";
 import { workBatch } from "../../../../src/core/pipeline/work/work.ts";
-import { Taker } from "../../../../src/core/task/taker.ts";
+import { Puller } from "../../../../src/core/task/puller.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
 import { MemoryWorkQueues } from "../../../../src/memory/work-queues.ts";
 import { memoryPipeline, typeOf } from "../../../support/memory-pipeline.ts";
@@ -270,9 +270,9 @@ describe("the successor of a worker", () => {
     const untilMs = clock.now() + 50_000;
     await lines.takePlaces(line, ["task"], untilMs, 1);
     await lines.awaitPlace(line, { id: "successor", untilMs: clock.now() + 30_000 }, clock.now());
-    const taker = new Taker(() => undefined, { behindMs: 30_000, cameMs: clock.now() });
-    const offer = async (isTaken: boolean) =>
-      yieldPlace({ ...ports, taker }, line, { place: { task: "task", untilMs }, state: await state(), isTaken });
+    const puller = new Puller(() => undefined, { behindMs: 30_000, cameMs: clock.now() });
+    const offer = async (isPulled: boolean) =>
+      yieldPlace({ ...ports, puller }, line, { place: { task: "task", untilMs }, state: await state(), isPulled });
     expect(await offer(true)).toBe(false);
     await clock.advance(30_000);
     expect(await offer(false)).toBe(false);
@@ -296,7 +296,7 @@ describe("the successor of a worker", () => {
     const [delivery] = queues.take("normal", 1, 60);
     if (delivery === undefined) throw new Error("no message");
     expect(
-      await limiter.check({ ...ports, taker: undefined }, delivery, { line: `places/0/${line}`, check_id: "id" }),
+      await limiter.check({ ...ports, puller: undefined }, delivery, { line: `places/0/${line}`, check_id: "id" }),
     ).toBe("done");
   });
 });

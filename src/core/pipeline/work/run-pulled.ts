@@ -4,7 +4,7 @@ import { parseEnvelope } from "../../model/read-envelope.ts";
 import type { WaitingTask } from "../../ports/flow.ts";
 import type { Visibility } from "../../ports/queues.ts";
 import type { Delivery } from "../../ports/tasks.ts";
-import { Taker, type TaskMessage } from "../../task/taker.ts";
+import { Puller, type TaskMessage } from "../../task/puller.ts";
 import { fitsIn } from "./batch-plan.ts";
 import { sentAgain } from "./unknown-type.ts";
 import { type Begun, begin, finish, type WorkPorts } from "./work-message.ts";
@@ -13,27 +13,27 @@ import { type Begun, begin, finish, type WorkPorts } from "./work-message.ts";
 const noMessage: Visibility = { renew: () => Promise.resolve() };
 
 /** The ports of a worker that goes on with the tasks of lines. */
-export interface TakingPorts extends WorkPorts {
-  taker: Taker;
+export interface PullingPorts extends WorkPorts {
+  puller: Puller;
 }
 
 /**
- * Takes the tasks that a worker of a message can run after it: those of the same queue, of types that it has.
+ * Pulls the tasks that a worker of a message can run after it: those of the same queue, of types that it has.
  * @param deadlineMs Epoch milliseconds at which the worker is stopped: a task that might end after it goes by message.
  */
-export function takerFor(ports: WorkPorts, delivery: Delivery, deadlineMs = Number.POSITIVE_INFINITY): Taker {
+export function pullerFor(ports: WorkPorts, delivery: Delivery, deadlineMs = Number.POSITIVE_INFINITY): Puller {
   const { clock, isStopping, shareMs } = ports;
   const { tier, runsOn, sentAt, grant: given } = delivery;
   const cameMs = clock.now();
   const messageFor = (task: WaitingTask, grant: Grant) => {
     const now = clock.now();
-    if (isStopping?.() || !taker.mayGoOn(now) || task.tier !== tier || task.runsOn !== runsOn) return undefined;
+    if (isStopping?.() || !puller.mayPull(now) || task.tier !== tier || task.runsOn !== runsOn) return undefined;
     const message = messageOf(ports, task, grant);
     return message?.type !== undefined && fitsIn(message, now, deadlineMs) ? message : undefined;
   };
   const behindMs = cameMs - Math.max(sentAt, given?.slotMs ?? 0);
-  const taker = new Taker(messageFor, { behindMs, cameMs, shareMs });
-  return taker;
+  const puller = new Puller(messageFor, { behindMs, cameMs, shareMs });
+  return puller;
 }
 
 /**
@@ -41,15 +41,15 @@ export function takerFor(ports: WorkPorts, delivery: Delivery, deadlineMs = Numb
  * message, or the time is over. If the process dies, the spare message of the task that ran comes. Never throws: no
  * error of a line reaches the messages of the batch.
  */
-export async function runTaken(ports: TakingPorts): Promise<void> {
-  const { taker } = ports;
+export async function runPulled(ports: PullingPorts): Promise<void> {
+  const { puller } = ports;
   try {
-    await taker.succeeded;
-    for (let message = taker.taken(); message !== undefined; message = taker.taken()) {
+    await puller.succeeded;
+    for (let message = puller.pulled(); message !== undefined; message = puller.pulled()) {
       const begun = await begin(ports, noMessage, message, "together");
       if ((await finish(ports, noMessage, begun)) === "again") await sendAgain(ports, begun);
     }
-    await taker.left;
+    await puller.left;
   } catch (error) {
     ports.log.error("a worker could not go on with the tasks of a line", { error: String(error) });
   }

@@ -61,7 +61,7 @@ const fewestTasks = 5;
 /** A successor may come later than its predecessor did by this time, in milliseconds: the tier falls further behind. */
 const marginMs = 60_000;
 
-interface TakerOptions {
+interface PullerOptions {
   /** Milliseconds between the time for which the message was sent that led to it, and its arrival. */
   behindMs: number;
   /** Epoch milliseconds of that arrival. */
@@ -71,10 +71,10 @@ interface TakerOptions {
 }
 
 /**
- * Takes the next task of a line for the worker that has just ended a task of it: no message has to pass through the
+ * Pulls the next task of a line for the worker that has just ended a task of it: no message has to pass through the
  * queue, however far that is behind. Has one task at a time.
  */
-export class Taker {
+export class Puller {
   #messageOf: (task: WaitingTask, grant: Grant) => TaskMessage | undefined;
   #behindMs: number;
   /** Epoch milliseconds at which this worker has had its share. */
@@ -86,13 +86,13 @@ export class Taker {
   #succeeded: Promise<void> | undefined;
 
   /**
-   * @param messageOf Returns undefined for a task that the worker cannot run, or not in its time.
+   * @param messageFor Returns undefined for a task that the worker cannot run, or not in its time.
    */
   constructor(
-    messageOf: (task: WaitingTask, grant: Grant) => TaskMessage | undefined,
-    { behindMs, cameMs, shareMs = minuteMs }: TakerOptions = { behindMs: 0, cameMs: 0 },
+    messageFor: (task: WaitingTask, grant: Grant) => TaskMessage | undefined,
+    { behindMs, cameMs, shareMs = minuteMs }: PullerOptions = { behindMs: 0, cameMs: 0 },
   ) {
-    this.#messageOf = messageOf;
+    this.#messageOf = messageFor;
     this.#behindMs = Math.min(Math.max(0, behindMs), longestBehindMs);
     this.#shareEndsMs = cameMs + shareMs;
   }
@@ -118,10 +118,10 @@ export class Taker {
   }
 
   /**
-   * True while this worker may take a further task. In a tier that is behind it goes on for twice the time that a
+   * True while this worker may pull a further task. In a tier that is behind it goes on for twice the time that a
    * message takes, and a minute, as its successor comes meanwhile.
    */
-  mayGoOn(nowMs: number): boolean {
+  mayPull(nowMs: number): boolean {
     return nowMs <= (this.#successorMs ?? this.#shareEndsMs) + (this.#isBehind ? 2 * this.#behindMs + marginMs : 0);
   }
 
@@ -139,7 +139,7 @@ export class Taker {
     return this.#behindMs > inTimeMs;
   }
 
-  /** This worker is a successor. Resolves when it has taken a task, or will take none. Absent: it is none. */
+  /** This worker is a successor. Resolves when it has pulled a task, or will pull none. Absent: it is none. */
   get succeeded(): Promise<void> | undefined {
     return this.#succeeded;
   }
@@ -149,18 +149,18 @@ export class Taker {
     this.#succeeded = succeeded;
   }
 
-  /** The message with which this worker can take a task. Undefined: the task has to go by message. */
-  messageOf(task: WaitingTask, grant: Grant): TaskMessage | undefined {
+  /** The message with which this worker can pull a task. Undefined: the task has to go by message. */
+  messageFor(task: WaitingTask, grant: Grant): TaskMessage | undefined {
     return this.isFree ? this.#messageOf(task, grant) : undefined;
   }
 
-  /** Takes the task of a message that `messageOf` has just returned. */
-  take(message: TaskMessage): void {
+  /** Pulls the task of a message that `messageOf` has just returned. */
+  pull(message: TaskMessage): void {
     this.#message = message;
     this.#taken += 1;
   }
 
-  /** The task that was taken leaves its line while it begins. Never rejects. */
+  /** The task that was pulled leaves its line while it begins. Never rejects. */
   get left(): Promise<unknown> {
     return this.#left;
   }
@@ -170,13 +170,13 @@ export class Taker {
     this.#left = left;
   }
 
-  /** Takes no further task: a task that could not leave its line would be taken again and again. */
+  /** Pulls no further task: a task that could not leave its line would be pulled again and again. */
   end(): void {
     this.#messageOf = () => undefined;
   }
 
-  /** The message of the task that was taken, once. */
-  taken(): TaskMessage | undefined {
+  /** The message of the task that was pulled, once. */
+  pulled(): TaskMessage | undefined {
     const message = this.#message;
     this.#message = undefined;
     return message;
