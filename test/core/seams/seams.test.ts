@@ -14,6 +14,7 @@ extend            | an attempt that sleeps     | ok          | processing     | 
 extend            | a sleep                    | ok          | pending        | old |               |  30 | completed after 1, ran with old       | 30
 extend            | a wait for a signal        | ok          | pending        | old |               |  30 | completed after 1, ran with old       | 30
 extend            | a wait in a line           | ok          | pending        | old |               |  60 | completed after 1, ran with old       | 30
+extend            | a line, then a delay       | ok          | pending        | old |               |  60 | completed after 1, ran with old       | 30
 extend            | a retry's wait             | ok          | pending        | old |               |  30 | completed after 2, ran with old       | 30
 extend            | a delay                    | ok          | pending        | old |               |  30 | completed after 1, ran with old       | 30
 extend            | a wait for children        | ok          | processing     | old |               | 800 | completed after 1                     | 30
@@ -28,6 +29,7 @@ retry             | an attempt that sleeps     | conflict    | processing     | 
 retry             | a sleep                    | conflict    | pending        | old |               |  14 | completed after 1, ran with old       |  0
 retry             | a wait for a signal        | conflict    | pending        | old |               |  14 | completed after 1, ran with old       |  0
 retry             | a wait in a line           | conflict    | pending        | old |               |  60 | completed after 1, ran with old       |  0
+retry             | a line, then a delay       | conflict    | pending        | old |               |  60 | completed after 1, ran with old       |  0
 retry             | a retry's wait             | conflict    | pending        | old |               |  14 | completed after 2, ran with old       |  0
 retry             | a delay                    | conflict    | pending        | old |               |  14 | completed after 1, ran with old       |  0
 retry             | a wait for children        | conflict    | processing     | old |               | 800 | completed after 1                     |  0
@@ -42,6 +44,7 @@ retry with input  | an attempt that sleeps     | conflict    | processing     | 
 retry with input  | a sleep                    | conflict    | pending        | old |               |  14 | completed after 1, ran with old       |  0
 retry with input  | a wait for a signal        | conflict    | pending        | old |               |  14 | completed after 1, ran with old       |  0
 retry with input  | a wait in a line           | conflict    | pending        | old |               |  60 | completed after 1, ran with old       |  0
+retry with input  | a line, then a delay       | conflict    | pending        | old |               |  60 | completed after 1, ran with old       |  0
 retry with input  | a retry's wait             | conflict    | pending        | old |               |  14 | completed after 2, ran with old       |  0
 retry with input  | a delay                    | conflict    | pending        | old |               |  14 | completed after 1, ran with old       |  0
 retry with input  | a wait for children        | conflict    | processing     | old |               | 800 | completed after 1                     |  0
@@ -56,6 +59,7 @@ change input      | an attempt that sleeps     | conflict    | processing     | 
 change input      | a sleep                    | conflict    | pending        | old |               |  14 | completed after 1, ran with old       |  0
 change input      | a wait for a signal        | conflict    | pending        | old |               |  14 | completed after 1, ran with old       |  0
 change input      | a wait in a line           | ok          | pending        | new |               |  60 | completed after 1, ran with new       |  0
+change input      | a line, then a delay       | ok          | pending        | new |               |  60 | completed after 1, ran with new       |  0
 change input      | a retry's wait             | ok          | pending        | new |               |  14 | completed after 2, ran with new       |  0
 change input      | a delay                    | ok          | pending        | new |               |  14 | completed after 1, ran with new       |  0
 change input      | a wait for children        | conflict    | processing     | old |               | 800 | completed after 1                     |  0
@@ -70,6 +74,7 @@ change priority   | an attempt that sleeps     | conflict    | processing     | 
 change priority   | a sleep                    | ok          | pending high   | old |               |  14 | completed high after 1, ran with old  |  0
 change priority   | a wait for a signal        | ok          | pending high   | old |               |  14 | completed high after 1, ran with old  |  0
 change priority   | a wait in a line           | ok          | pending high   | old | high          |  60 | completed high after 1, ran with old  |  0
+change priority   | a line, then a delay       | ok          | pending high   | old | later         |  60 | completed high after 1, ran with old  |  0
 change priority   | a retry's wait             | ok          | pending high   | old | high          |  14 | completed high after 2, ran with old  |  0
 change priority   | a delay                    | ok          | pending high   | old |               |  14 | completed high after 1, ran with old  |  0
 change priority   | a wait for children        | conflict    | processing     | old |               | 800 | completed after 1                     |  0
@@ -84,6 +89,7 @@ run now           | an attempt that sleeps     | not_waiting | processing     | 
 run now           | a sleep                    | not_waiting | pending        | old |               |  14 | completed after 1, ran with old       |  0
 run now           | a wait for a signal        | not_waiting | pending        | old |               |  14 | completed after 1, ran with old       |  0
 run now           | a wait in a line           | not_waiting | pending        | old |               |  60 | completed after 1, ran with old       |  0
+run now           | a line, then a delay       | not_waiting | pending        | old |               |  60 | completed after 1, ran with old       |  0
 run now           | a retry's wait             | ok          | pending        | old | normal        |  14 | completed after 2, ran with old       |  0
 run now           | a delay                    | ok          | pending        | old | normal        |  14 | completed after 1, ran with old       |  0
 run now           | a wait for children        | not_waiting | processing     | old |               | 800 | completed after 1                     |  0
@@ -92,12 +98,28 @@ run now           | completed                  | not_waiting | completed      | 
 run now           | failed                     | not_waiting | failed         | old |               |   4 | failed after 1                        | 14
 run now           | cancelled                  | not_waiting | cancelled      | old |               |   0 | cancelled after 0                     |  0
 
+move the start    | an attempt that completes  | not_waiting | processing     | old |               |   0 | completed after 1                     |  0
+move the start    | an attempt that is retried | not_waiting | processing     | old |               |  14 | completed after 2, ran with old       |  0
+move the start    | an attempt that sleeps     | not_waiting | processing     | old |               |  14 | completed after 1, ran with old       |  0
+move the start    | a sleep                    | not_waiting | pending        | old |               |  14 | completed after 1, ran with old       |  0
+move the start    | a wait for a signal        | not_waiting | pending        | old |               |  14 | completed after 1, ran with old       |  0
+move the start    | a wait in a line           | not_waiting | pending        | old |               |  60 | completed after 1, ran with old       |  0
+move the start    | a line, then a delay       | not_waiting | pending        | old |               |  60 | completed after 1, ran with old       |  0
+move the start    | a retry's wait             | ok          | pending        | old |               |  14 | completed after 2, ran with old       |  0
+move the start    | a delay                    | ok          | pending        | old |               |  14 | completed after 1, ran with old       |  0
+move the start    | a wait for children        | not_waiting | processing     | old |               | 800 | completed after 1                     |  0
+move the start    | an operator's retry        | not_waiting | pending        | old |               |  14 | completed after 1, ran with old       |  0
+move the start    | completed                  | not_waiting | completed      | old |               |   0 | completed after 1                     |  0
+move the start    | failed                     | not_waiting | failed         | old |               |   4 | failed after 1                        | 14
+move the start    | cancelled                  | not_waiting | cancelled      | old |               |   0 | cancelled after 0                     |  0
+
 cancel            | an attempt that completes  | ok          | processing     | old |               |   0 | cancelled after 1                     |  0
 cancel            | an attempt that is retried | ok          | processing     | old |               |   0 | cancelled after 1                     |  0
 cancel            | an attempt that sleeps     | ok          | processing     | old |               |   0 | cancelled after 1                     |  0
 cancel            | a sleep                    | ok          | cancelled      | old |               |   0 | cancelled after 0                     |  0
 cancel            | a wait for a signal        | ok          | cancelled      | old |               |   0 | cancelled after 0                     |  0
 cancel            | a wait in a line           | ok          | cancelled      | old |               |   0 | cancelled after 0                     |  0
+cancel            | a line, then a delay       | ok          | cancelled      | old |               |   0 | cancelled after 0                     |  0
 cancel            | a retry's wait             | ok          | cancelled      | old |               |   0 | cancelled after 1                     |  0
 cancel            | a delay                    | ok          | cancelled      | old |               |   0 | cancelled after 0                     |  0
 cancel            | a wait for children        | ok          | cancelled      | old |               |   0 | cancelled after 1                     |  0
@@ -112,6 +134,7 @@ replay            | an attempt that sleeps     | skipped     | processing     | 
 replay            | a sleep                    | skipped     | pending        | old |               |  14 | completed after 1, ran with old       |  0
 replay            | a wait for a signal        | skipped     | pending        | old |               |  14 | completed after 1, ran with old       |  0
 replay            | a wait in a line           | skipped     | pending        | old |               |  60 | completed after 1, ran with old       |  0
+replay            | a line, then a delay       | skipped     | pending        | old |               |  60 | completed after 1, ran with old       |  0
 replay            | a retry's wait             | skipped     | pending        | old |               |  14 | completed after 2, ran with old       |  0
 replay            | a delay                    | skipped     | pending        | old |               |  14 | completed after 1, ran with old       |  0
 replay            | a wait for children        | skipped     | processing     | old |               | 800 | completed after 1                     |  0
@@ -126,6 +149,7 @@ repeat the submit | an attempt that sleeps     | ok          | processing     | 
 repeat the submit | a sleep                    | ok          | pending        | old |               |  14 | completed after 1, ran with old       |  0
 repeat the submit | a wait for a signal        | ok          | pending        | old |               |  14 | completed after 1, ran with old       |  0
 repeat the submit | a wait in a line           | ok          | pending        | old | normal        |  60 | completed after 1, ran with old       |  0
+repeat the submit | a line, then a delay       | ok          | pending        | old |               |  60 | completed after 1, ran with old       |  0
 repeat the submit | a retry's wait             | ok          | pending        | old |               |  14 | completed after 2, ran with old       |  0
 repeat the submit | a delay                    | ok          | pending        | old | later         |  14 | completed after 1, ran with old       |  0
 repeat the submit | a wait for children        | ok          | processing     | old |               | 800 | completed after 1                     |  0

@@ -1,7 +1,7 @@
 import { replayOne } from "../../../src/core/control/act-on-task.ts";
 import { changeInput } from "../../../src/core/control/change-input.ts";
 import { cancel, extend, retry } from "../../../src/core/control/control.ts";
-import { changePriority } from "../../../src/core/control/move.ts";
+import { changePriority, reschedule } from "../../../src/core/control/move.ts";
 import { runNow } from "../../../src/core/control/run-now.ts";
 import { inputOf } from "../../../src/core/control/stored-parts.ts";
 import { pause, resume } from "../../../src/core/extras/limits/manage-flow.ts";
@@ -44,6 +44,10 @@ export const operations: Record<string, Operation> = {
     changeInput(world.pipeline.ports, await present(world), { input: "new", version: 1 }),
   "change priority": async (world) => changePriority(world.pipeline.ports, await present(world), "high"),
   "run now": async (world) => runNow(world.pipeline.ports, await present(world)),
+  "move the start": async (world) => {
+    const { pipeline } = world;
+    return reschedule(pipeline.ports, await present(world), pipeline.clock.now() + 7_200_000, true);
+  },
   cancel: async (world) => cancel(world.pipeline.ports, await present(world)),
   replay: async (world) => {
     const { tenant_id, task_id, dead_letter_at = "never" } = await present(world);
@@ -85,6 +89,15 @@ export const states: Record<string, State> = {
     before: async (world) => {
       await whileTimePasses(world.pipeline, pause(world.pipeline.ports, target, "olga"));
       await world.pipeline.work();
+    },
+  },
+  "a line, then a delay": {
+    attempts: [],
+    more: { unique: { key: "k" } },
+    before: async (world) => {
+      const { pipeline } = world;
+      await states["a wait in a line"]?.before?.(world);
+      await pipeline.accept({ ...body, unique: { key: "k", mode: "replace" }, delay_seconds: 3600 });
     },
   },
   "a retry's wait": { attempts: [retried], before: once },
