@@ -1,5 +1,5 @@
 import { WrittenLater } from "../core/model/errors.ts";
-import type { Channel, Channels } from "../core/ports/push.ts";
+import type { Channel, Channels } from "../core/ports/notify.ts";
 import { randomBytes } from "../util/node-crypto.ts";
 import { type DynamoTable, fieldsOf, isKnown, isNew } from "./dynamo-table.ts";
 import { keys } from "./table.ts";

@@ -1,5 +1,4 @@
-import type { Connection } from "../core/ports/notify.ts";
-import { type Channel, keepSeconds, type OpenConnections } from "../core/ports/push.ts";
+import { type Channel, type Connection, keepSeconds, type OpenConnections } from "../core/ports/notify.ts";
 import { type DynamoTable, fieldsOf, type Item, type Query } from "./dynamo-table.ts";
 import { getMany } from "./get-many.ts";
 import { connectionPartition, keys } from "./table.ts";

@@ -1,4 +1,4 @@
-import type { Listeners } from "../core/ports/push.ts";
+import type { Listeners } from "../core/ports/notify.ts";
 import type { Clock } from "../core/ports/tasks.ts";
 import type { DynamoTable } from "./dynamo-table.ts";
 import { getMany, mostKeys } from "./get-many.ts";

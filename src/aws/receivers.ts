@@ -1,3 +1,4 @@
+import type { Page } from "../core/ports/tasks.ts";
 import {
   type LoggedDelivery,
   type LogQuery,
@@ -5,8 +6,7 @@ import {
   type Receiver,
   type ReceiverKey,
   type Receivers,
-} from "../core/ports/receivers.ts";
-import type { Page } from "../core/ports/tasks.ts";
+} from "../core/ports/webhooks.ts";
 import { type DynamoTable, fieldsOf, type Item } from "./dynamo-table.ts";
 import { keys } from "./table.ts";
 

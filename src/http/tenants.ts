@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { countTenant, type TenantCounts } from "../core/control/count-tenant.ts";
+import { countTenant, type TenantCounts } from "../core/control/list.ts";
 import { byName } from "../core/extras/limits/view-flow.ts";
 import { pauseName } from "../core/model/line.ts";
 import type { FlowSettings, Pause } from "../core/ports/flow.ts";

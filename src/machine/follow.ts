@@ -1,7 +1,7 @@
 import { AsyncResource, createHook } from "node:async_hooks";
 import { type ChannelListener, subscribe, unsubscribe } from "node:diagnostics_channel";
 import { Socket } from "node:net";
-import type { Activity, Follow, Following } from "../core/ports/push.ts";
+import type { Activity, Follow, Following } from "../core/ports/notify.ts";
 
 /**
  * Resources that are no work: they wait for something else, or stay when it is done. Sockets are looked at for

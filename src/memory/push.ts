@@ -1,5 +1,13 @@
-import type { Connection, Posted, Socket } from "../core/ports/notify.ts";
-import { type Channel, type Channels, keepSeconds, type Listeners, type OpenConnections } from "../core/ports/push.ts";
+import {
+  type Channel,
+  type Channels,
+  type Connection,
+  keepSeconds,
+  type Listeners,
+  type OpenConnections,
+  type Posted,
+  type Socket,
+} from "../core/ports/notify.ts";
 import type { Clock } from "../core/ports/tasks.ts";
 import { copy } from "./copy.ts";
 

@@ -1,6 +1,12 @@
-import type { LoggedDelivery, LogQuery, Receiver, ReceiverKey, Receivers } from "../core/ports/receivers.ts";
-import { logKey } from "../core/ports/receivers.ts";
 import type { Page } from "../core/ports/tasks.ts";
+import {
+  type LoggedDelivery,
+  type LogQuery,
+  logKey,
+  type Receiver,
+  type ReceiverKey,
+  type Receivers,
+} from "../core/ports/webhooks.ts";
 import { copy } from "./copy.ts";
 
 const nameOf = ({ tenant_id, webhook_id }: ReceiverKey): string => JSON.stringify([tenant_id, webhook_id]);

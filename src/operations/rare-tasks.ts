@@ -14,9 +14,8 @@ import type { ViewPorts } from "../core/pipeline/end/view.ts";
 import type { EntryPorts } from "../core/pipeline/send/keep-entries.ts";
 import { submitFields } from "../core/pipeline/submit/submit-body.ts";
 import type { Blobs } from "../core/ports/blob.ts";
-import type { Receivers } from "../core/ports/receivers.ts";
 import type { StepStore } from "../core/ports/steps.ts";
-import type { Deliveries } from "../core/ports/webhooks.ts";
+import type { Deliveries, Receivers } from "../core/ports/webhooks.ts";
 import { on, type TextsOf } from "./act.ts";
 import { changedTask, mustSeeInputs, taskIn } from "./task.ts";
 

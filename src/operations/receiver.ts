@@ -1,5 +1,5 @@
 import { Problem } from "../core/model/problem.ts";
-import type { Receiver, ReceiverKey } from "../core/ports/receivers.ts";
+import type { Receiver, ReceiverKey } from "../core/ports/webhooks.ts";
 import { type Asked, isUuid } from "./act.ts";
 import type { ReceiverView } from "./views.ts";
 

@@ -1,4 +1,4 @@
-import type { TenantCounts } from "../core/control/count-tenant.ts";
+import type { TenantCounts } from "../core/control/list.ts";
 import type { MetricSeries } from "../core/control/metric-history.ts";
 import type { LimitWait, StoppedTenant, TypeFlowView } from "../core/extras/limits/view-flow.ts";
 import type { Identity, Role } from "../core/model/identity.ts";

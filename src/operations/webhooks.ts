@@ -18,7 +18,7 @@ import {
   TooManyRotations,
   webhookSecrets,
 } from "../core/notify/secret.ts";
-import type { ReceiverKey } from "../core/ports/receivers.ts";
+import type { ReceiverKey } from "../core/ports/webhooks.ts";
 import { on, type TextsOf } from "./act.ts";
 import { receiverIn, receiverView } from "./receiver.ts";
 import type { ReceiverSecret, WebhookSecret } from "./views.ts";

@@ -1,5 +1,4 @@
 import type { ErrorKind } from "../core/model/errors.ts";
-import { onFailedId } from "../core/model/on-failed-name.ts";
 import {
   type Attempt,
   iso,
@@ -10,6 +9,7 @@ import {
 } from "../core/model/record.ts";
 import type { Status } from "../core/model/status.ts";
 import { noteView } from "../core/model/task-view.ts";
+import { onFailedId } from "../core/pipeline/end/on-failed-of.ts";
 import { attemptsOf, resultOf } from "../core/pipeline/end/view.ts";
 import { FileResult, type OutcomeResult } from "../core/task/result.ts";
 import type { MemoryStores } from "../memory/stores.ts";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Channel, Channels } from "../../src/core/ports/push.ts";
+import type { Channel, Channels } from "../../src/core/ports/notify.ts";
 
 export interface ChannelsUnderTest {
   channels: Channels;

@@ -1,7 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Connection } from "../../src/core/ports/notify.ts";
-import { connectionSeconds, type Listeners, type OpenConnections } from "../../src/core/ports/push.ts";
+import {
+  type Connection,
+  connectionSeconds,
+  type Listeners,
+  type OpenConnections,
+} from "../../src/core/ports/notify.ts";
 import { FakeClock } from "../../src/memory/clock.ts";
 
 export interface ConnectionsUnderTest {

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { LoggedDelivery, Receiver, Receivers } from "../../src/core/ports/receivers.ts";
+import type { LoggedDelivery, Receiver, Receivers } from "../../src/core/ports/webhooks.ts";
 
 export interface ReceiversUnderTest {
   receivers: Receivers;

@@ -8,7 +8,7 @@ import { get } from "node:http";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { Worker } from "node:worker_threads";
 import { expect, onTestFinished, test } from "vitest";
-import type { Activity } from "../../src/core/ports/push.ts";
+import type { Activity } from "../../src/core/ports/notify.ts";
 import { follow } from "../../src/machine/follow.ts";
 
 const own = new AsyncLocalStorage<string>();

@@ -1,4 +1,4 @@
-import type { Follow } from "../../src/core/ports/push.ts";
+import type { Follow } from "../../src/core/ports/notify.ts";
 import type { Invocation } from "./invocation.ts";
 
 /** The work of one handler, as the core follows it. */

@@ -5,7 +5,7 @@ import type { EndPorts } from "../../src/core/ports/extra.ts";
 import type { KnownType } from "../../src/core/task/catalog.ts";
 import type { TaskContext } from "../../src/core/task/context.ts";
 import { internalOptions, internalTimeoutSeconds } from "../../src/core/task/internal-types.ts";
-import type { Children } from "../../src/core/task/result-type.ts";
+import type { Children } from "../../src/core/task/result.ts";
 import type { TaskType } from "../../src/core/task/task.ts";
 import { shopType } from "./breaker-laws.ts";
 import type { Core } from "./core.ts";

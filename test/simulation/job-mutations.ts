@@ -4,7 +4,7 @@ import type { Mutation } from "./mutation.ts";
 export const jobMutations: readonly Mutation[] = [
   {
     name: "handlers: onFailed runs once a task, not once a round",
-    file: "model/on-failed-name.ts",
+    file: "pipeline/end/on-failed-of.ts",
     find: "({ task_id, created_at, round }: TaskRecord)",
     replace: "({ task_id, created_at, parent_id: round }: TaskRecord)",
   },

@@ -59,7 +59,7 @@ export const keptMutations: readonly Mutation[] = [
   },
   {
     name: "kept: what is beside a task that sleeps, by the retention before an extension",
-    file: "pipeline/work/suspend.ts",
+    file: "pipeline/work/settle.ts",
     in: "settleSuspended",
     find: "    const purgeAt = purgeAtOfWaiting(record, suspension.dueAt);\n",
     replace: "    const purgeAt = purgeAtOfWaiting(claimed, suspension.dueAt);\n",
@@ -90,7 +90,7 @@ export const keptMutations: readonly Mutation[] = [
   },
   {
     name: "kept: no key of a debounced task",
-    file: "extras/unique/replace-input.ts",
+    file: "extras/unique/submit-unique.ts",
     in: "replaceInput",
     find: "  await keepUnstarted(ports, record, purgeAt);\n",
     replace: "",

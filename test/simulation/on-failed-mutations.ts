@@ -7,7 +7,7 @@ const file = "extras/on-failed/index.ts";
 export const onFailedMutations: readonly Mutation[] = [
   {
     name: "onFailed: once a task, not once a round",
-    file: "model/on-failed-name.ts",
+    file: "pipeline/end/on-failed-of.ts",
     find: "({ task_id, created_at, round }: TaskRecord)",
     replace: "({ task_id, created_at, parent_id: round }: TaskRecord)",
     test,
@@ -52,7 +52,7 @@ export const onFailedMutations: readonly Mutation[] = [
   },
   {
     name: "onFailed: an input that the schema refuses ends it",
-    file: "pipeline/work/failed-input.ts",
+    file: "pipeline/work/on-failed.ts",
     in: "inputFor",
     find: "if (error instanceof InvalidInput || error instanceof InputTooNew) return message.input;",
     replace: "if (error instanceof InputTooNew) return message.input;",

@@ -3,8 +3,7 @@ import { isInternal } from "../../src/core/model/internal-names.ts";
 import type { TaskKey, TaskRecord } from "../../src/core/model/record.ts";
 import { receiverDeliveryId } from "../../src/core/notify/receivers.ts";
 import type { WebhookRequest } from "../../src/core/ports/notify.ts";
-import type { Receiver, Receivers } from "../../src/core/ports/receivers.ts";
-import type { Deliveries } from "../../src/core/ports/webhooks.ts";
+import type { Deliveries, Receiver, Receivers } from "../../src/core/ports/webhooks.ts";
 import { MemoryReceivers } from "../../src/memory/receivers.ts";
 
 const at = "2027-01-01T00:00:00.000Z";

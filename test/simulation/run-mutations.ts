@@ -47,7 +47,7 @@ export const runMutations: readonly Mutation[] = [
   },
   {
     name: "run: an attempt is not told of a child that ends while it runs",
-    file: "pipeline/end/wake-parent.ts",
+    file: "pipeline/end/close-family.ts",
     in: "isTold",
     find: "set: { woken_by: by }, add: { signals: 1 }",
     replace: "set: { woken_by: by }",
@@ -55,7 +55,7 @@ export const runMutations: readonly Mutation[] = [
   },
   {
     name: "run: the message that a death has left unsent is not sent by the repeat",
-    file: "pipeline/end/wake-parent.ts",
+    file: "pipeline/end/close-family.ts",
     in: "isTold",
     find: "    if (woken_by === by && due_at <= now) await send(ports, parent);\n",
     replace: "",
@@ -63,7 +63,7 @@ export const runMutations: readonly Mutation[] = [
   },
   {
     name: "run: each of many ends sends a message",
-    file: "pipeline/end/wake-parent.ts",
+    file: "pipeline/end/close-family.ts",
     in: "isTold",
     find: "if (woken_by === by && due_at <= now) await",
     replace: "if (due_at <= now) await",

@@ -44,14 +44,14 @@ export const uniqueMutations: readonly Mutation[] = [
   {
     name: "unique: a late repeat of a replacement brings its input back",
     test: "test/core/extras/unique/unique-races.test.ts",
-    file: "extras/unique/replace-input.ts",
+    file: "extras/unique/submit-unique.ts",
     in: "replaceInput",
     find: "      replaced: replaced === 0 ? { absent: true } : { is: replaced },\n",
     replace: "",
   },
   {
     name: "unique: the input of a task that has started is replaced",
-    file: "extras/unique/replace-input.ts",
+    file: "extras/unique/submit-unique.ts",
     in: "replaceInput",
     find: '      status: { is: "pending" },\n      attempts_total: { is: 0 },\n',
     replace: "",
@@ -122,14 +122,14 @@ export const uniqueMutations: readonly Mutation[] = [
   },
   {
     name: "unique: a burst waits for ever",
-    file: "extras/unique/replace-input.ts",
+    file: "extras/unique/submit-unique.ts",
     in: "dueMsOf",
     find: "  return Math.min(waits, Date.parse(record.created_at) + maxWaitSeconds(unique) * 1000);\n",
     replace: "  return Math.max(waits, maxWaitSeconds(unique));\n",
   },
   {
     name: "unique: the key of a task that sleeps for long is deleted",
-    file: "pipeline/work/suspend.ts",
+    file: "pipeline/work/settle.ts",
     in: "settleSuspended",
     find: "    await extras.keep(ports, record, purgeAt);\n",
     replace: "",
@@ -168,7 +168,7 @@ export const uniqueMutations: readonly Mutation[] = [
   },
   {
     name: "restart: a submit leaves those that wait for the same turn to the worker",
-    file: "extras/unique/end-waiters.ts",
+    file: "extras/unique/make-holder.ts",
     in: "endWaiters",
     find: "    if (mayEnd(waiter)) await",
     replace: "    if (mayEnd(waiter) && waiter.round < 0) await",

@@ -421,7 +421,7 @@ describe("the extras of the core", () => {
   /** Values that are taken of an extra past its door, or by another extra. The list only gets shorter. */
   const pastDoors: readonly string[] = [
     "extras/children/runs.ts takes extras/steps/step-tools.ts",
-    "extras/unique/replace-input.ts takes extras/input/index.ts",
+    "extras/unique/submit-unique.ts takes extras/input/index.ts",
     "pipeline/work/attempt-context.ts takes extras/children/spawning.ts",
     "pipeline/work/attempt-tools.ts takes extras/children/attempt-submits.ts",
     "pipeline/work/attempt-tools.ts takes extras/steps/attempt-steps.ts",

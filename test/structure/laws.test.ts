@@ -204,7 +204,7 @@ describe("a change that keeps a record for longer keeps what is beside it", () =
   });
 
   test("the search finds the files", () => {
-    expect(changing.map(({ path }) => path)).toContain("src/core/pipeline/work/suspend.ts");
+    expect(changing.map(({ path }) => path)).toContain("src/core/pipeline/work/settle.ts");
     expect(changing.length).toBeGreaterThan(6);
   });
 
@@ -217,7 +217,7 @@ describe("a change that keeps a record for longer keeps what is beside it", () =
       "extras/children/attempt-submits.ts",
       "extras/steps/attempt-steps.ts",
       "extras/steps/signal.ts",
-      "extras/unique/replace-input.ts",
+      "extras/unique/submit-unique.ts",
     ];
     const places = all
       .filter(({ path, text }) => path.startsWith("src/core/") && byHand.test(text))

@@ -2,11 +2,10 @@ import { Problem } from "../model/problem.ts";
 import { type Tier, tiers } from "../model/tier.ts";
 import type { Clock, Log } from "../ports/tasks.ts";
 import { Backpressure, type BackpressurePorts } from "./backpressure.ts";
-import { type AllLimits, type DepthBounds, type Limits, mergeLimits } from "./limits.ts";
-import type { LimitStore, StoredLimits } from "./ports.ts";
+import { type AllLimits, type DepthBounds, type Limits, leastUploadBytes, mergeLimits } from "./limits.ts";
+import { hourOf, type LimitStore, type OpenCount, type StoredLimits, type Usage } from "./ports.ts";
 import { Quota, type QuotaPorts } from "./quota.ts";
 import { RateLimiter } from "./rate.ts";
-import { UploadQuota } from "./upload-quota.ts";
 
 /** A submit that asks to be admitted. */
 export interface AdmissionRequest {
@@ -216,4 +215,76 @@ export class LimitBook {
 export function mergeDepth(...sources: readonly (DepthBounds | undefined)[]): DepthBounds {
   const of = (tier: Tier) => sources.find((source) => source?.[tier] !== undefined)?.[tier];
   return Object.fromEntries(tiers.map((tier) => [tier, of(tier)])) as DepthBounds;
+}
+
+/**
+ * An upload that no task has taken ends 24 hours after its announcement, so it counts in the hour of that and in 24
+ * more.
+ */
+const longestHours = 24;
+
+/** `Retry-After` of a refused upload, in seconds. */
+const retryAfterSeconds = 60;
+
+interface UploadQuotaPorts {
+  clock: Clock;
+  log: Log;
+  usage: Pick<Usage, "reserve" | "release" | "forget">;
+}
+
+/** No tenant's id has a `#`. */
+const counterOf = (tenantId: string): string => `${tenantId}#uploads`;
+
+/**
+ * Limits the bytes of a tenant's open uploads, over all processes: one write an announced upload, and one when a task
+ * takes it. An upload that nobody takes counts until its hour is forgotten.
+ */
+class UploadQuota {
+  readonly #ports: UploadQuotaPorts;
+
+  constructor(ports: UploadQuotaPorts) {
+    this.#ports = ports;
+  }
+
+  /** @returns The bytes that were counted. @throws Problem `quota_exceeded` */
+  async take(tenantId: string, sizeBytes: number, { open_upload_bytes: bound }: Limits): Promise<number> {
+    if (bound == null) return 0;
+    const bytes = Math.max(sizeBytes, leastUploadBytes);
+    if (await this.#reserve(tenantId, bytes, bound)) return bytes;
+    throw new Problem(
+      "quota_exceeded",
+      `The tenant's uploads that no task has taken would have more than ${bound} bytes together, its limit.`,
+      { retryAfterSeconds },
+    );
+  }
+
+  async #reserve(tenantId: string, by: number, atMost: number): Promise<boolean> {
+    const reserve = () =>
+      this.#ports.usage.reserve(counterOf(tenantId), { by, atMost, nowMs: this.#ports.clock.now() });
+    const first = await reserve();
+    const forgot = await this.#forgetOld(tenantId, first.open);
+    return first.done || (forgot && (await reserve()).done);
+  }
+
+  async #forgetOld(tenantId: string, { hours }: OpenCount): Promise<boolean> {
+    const oldest = hourOf(this.#ports.clock.now()) - longestHours;
+    const old = [...hours.keys()].filter((hour) => hour < oldest);
+    for (const hour of old) await this.#ports.usage.forget(counterOf(tenantId), hour);
+    return old.length > 0;
+  }
+
+  /**
+   * Subtracts an upload that a task has taken. A failure is logged: the upload then counts until its hour is forgotten.
+   */
+  async release(tenantId: string, upload: { announcedAtMs: number; countedBytes: number }): Promise<void> {
+    const { usage, log } = this.#ports;
+    await usage
+      .release(counterOf(tenantId), hourOf(upload.announcedAtMs), upload.countedBytes)
+      .catch((error: unknown) => {
+        log.warn("could not subtract an upload from those that are open", {
+          tenant_id: tenantId,
+          error: String(error),
+        });
+      });
+  }
 }

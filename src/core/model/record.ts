@@ -1,5 +1,5 @@
-import type { Counts } from "./counts.ts";
 import type { ErrorKind } from "./errors.ts";
+import type { Counts } from "./family-node.ts";
 import { isTerminal, type Status } from "./status.ts";
 import type { StoredFile } from "./stored-file.ts";
 import type { WaitingFor } from "./suspension.ts";

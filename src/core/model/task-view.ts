@@ -1,5 +1,5 @@
-import type { Counts } from "./counts.ts";
 import type { ErrorKind } from "./errors.ts";
+import type { Counts } from "./family-node.ts";
 import { noteIn, type TaskRecord } from "./record.ts";
 import type { Status } from "./status.ts";
 import type { WaitView } from "./suspension.ts";

@@ -1,8 +1,16 @@
 import { inLanes } from "../../util/in-lanes.ts";
 import { hashSecret, isKeyId } from "../model/keys.ts";
 import { iso } from "../model/record.ts";
-import type { Connection, Connections, KeyRevokedNotice, Notices, Socket } from "../ports/notify.ts";
-import type { Channel, Channels, OpenConnections } from "../ports/push.ts";
+import type {
+  Channel,
+  Channels,
+  Connection,
+  Connections,
+  KeyRevokedNotice,
+  Notices,
+  OpenConnections,
+  Socket,
+} from "../ports/notify.ts";
 import type { ApiKeys, Clock, Log } from "../ports/tasks.ts";
 
 /** Most open connections that hear the same tasks: one change of a task is at most that many messages. */

@@ -1,7 +1,7 @@
 import { PortUnavailable, WrittenLater } from "../model/errors.ts";
 import type { TaskView } from "../model/task-view.ts";
 import type { EndNotice, Notice, OutgoingEvent } from "../ports/notify.ts";
-import type { Receiver } from "../ports/receivers.ts";
+import type { Receiver } from "../ports/webhooks.ts";
 import { closeChannels } from "./connect.ts";
 import { type DeliverPorts, deliverEnd, deliverFirst, deliverTry, newDelivery, resultFor } from "./deliver.ts";
 import { type PushPorts, pushNotice } from "./push-notice.ts";

@@ -4,7 +4,7 @@ import { parseInput } from "../model/invalid.ts";
 import { hashSecret } from "../model/keys.ts";
 import { Problem } from "../model/problem.ts";
 import { iso } from "../model/record.ts";
-import type { Channels } from "../ports/push.ts";
+import type { Channels } from "../ports/notify.ts";
 import type { Clock, NewId } from "../ports/tasks.ts";
 
 /** Body of `POST /channels`. */

@@ -2,9 +2,8 @@ import { createHash } from "../../util/node-crypto.ts";
 import { PortUnavailable } from "../model/errors.ts";
 import { iso } from "../model/record.ts";
 import type { EventBus, OutgoingEvent } from "../ports/notify.ts";
-import type { Receiver, ReceiverKey, Receivers } from "../ports/receivers.ts";
 import type { Clock, Log, Metrics } from "../ports/tasks.ts";
-import type { Delivery } from "../ports/webhooks.ts";
+import type { Delivery, Receiver, ReceiverKey, Receivers } from "../ports/webhooks.ts";
 
 /** `type` of the webhook that tests a receiver, in its body, log and metrics. */
 export const testType = "webhook.test";

@@ -1,7 +1,7 @@
 import { hkdfSync } from "../../util/node-crypto.ts";
 import type { WebhookSecrets } from "../ports/notify.ts";
-import type { Receiver } from "../ports/receivers.ts";
 import type { Clock } from "../ports/tasks.ts";
+import type { Receiver } from "../ports/webhooks.ts";
 
 /** The master key of a deployment. All tenants' secrets follow from it. */
 export interface WebhookKey {

@@ -1,7 +1,6 @@
 import type { WebhookAnswer, WebhookSender } from "../ports/notify.ts";
-import type { Receiver } from "../ports/receivers.ts";
 import type { Clock } from "../ports/tasks.ts";
-import type { Delivery, SlowHosts } from "../ports/webhooks.ts";
+import type { Delivery, Receiver, SlowHosts } from "../ports/webhooks.ts";
 
 /** Signs the headers of a try. */
 export interface WebhookSigner {

@@ -4,7 +4,6 @@ import { withoutValues } from "../model/problem.ts";
 import { iso } from "../model/record.ts";
 import type { Log } from "../ports/tasks.ts";
 import { bestEffort } from "./align.ts";
-import type { Taken } from "./app-overlap.ts";
 import { type AppSchedule, notATimeOf } from "./app-schedule.ts";
 import {
   type AppTime,
@@ -12,6 +11,7 @@ import {
   principalOf,
   rewriteState,
   scheduledTaskOf,
+  type Taken,
   withError,
   withoutTask,
   withRun,
@@ -262,7 +262,7 @@ async function submitFor(
   tenantId: string,
 ): Promise<Submitted> {
   if (schedule.overlap === undefined) return submitTaken(ports, schedule, firing, { tenantId });
-  const { takeTime } = await import("./app-overlap.ts");
+  const { takeTime } = await import("./app-schedule-state.ts");
   const taken = await takeTime(ports, schedule, timeOf(schedule, firing), tenantId);
   if ("taskId" in taken) return submitTaken(ports, schedule, firing, { tenantId, taken });
   return { outcome: await skip(ports, schedule, firing, { ...taken, tenantId }) };
@@ -286,7 +286,7 @@ async function submitTaken(
     }
     if (!isFinalRefusal(error)) throw error;
     if (error.code === "idempotency_key_reused") return { outcome: "submitted" };
-    if (taken !== undefined) await (await import("./app-overlap.ts")).giveBack(ports, schedule, tenantId, taken);
+    if (taken !== undefined) await (await import("./app-schedule-state.ts")).giveBack(ports, schedule, tenantId, taken);
     countRefusal(ports, schedule.task);
     countWatched(ports, schedule);
     ports.log.error("a schedule's task was refused", {

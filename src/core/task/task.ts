@@ -8,7 +8,7 @@ import type { TaskContext } from "./context.ts";
 import { filesFault } from "./file-options.ts";
 import type { Submittable } from "./handler-submit.ts";
 import { partWithoutJson } from "./input-parts.ts";
-import type { Children, ChildrenFit, ChildrenOptions, NoAggregate, ResultOfTask, ReturnsFit } from "./result-type.ts";
+import type { Children, ChildrenFit, ChildrenOptions, NoAggregate, ResultOfTask, ReturnsFit } from "./result.ts";
 import type { ReadInput, RetryPolicy, TaskFailure } from "./retry.ts";
 import type { TaskFile } from "./task-file.ts";
 import {

@@ -22,7 +22,7 @@ import {
   wholeNumber,
 } from "./check-options.ts";
 import { zodThree } from "./input-parts.ts";
-import type { ChildrenOptions } from "./result-type.ts";
+import type { ChildrenOptions } from "./result.ts";
 import type { Backoff, RetryPolicy } from "./retry.ts";
 import type { BreakerOption, CollectOption, ConcurrencyOption, RateLimitOption } from "./type-limits.ts";
 

@@ -13,7 +13,7 @@ import {
 import { deliverToReceivers, eventOf } from "../../../src/core/notify/notify.ts";
 import { fixedWebhookKey, receiverSecrets, webhookSecrets } from "../../../src/core/notify/secret.ts";
 import type { EndNotice, OutgoingEvent, WebhookAnswer, WebhookRequest } from "../../../src/core/ports/notify.ts";
-import type { Receiver } from "../../../src/core/ports/receivers.ts";
+import type { Receiver } from "../../../src/core/ports/webhooks.ts";
 import { MemoryDeliveries, MemorySlowHosts } from "../../../src/memory/deliveries.ts";
 import { MemoryReceivers } from "../../../src/memory/receivers.ts";
 import { MemorySecretVersions } from "../../../src/memory/secret-versions.ts";

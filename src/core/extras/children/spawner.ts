@@ -1,8 +1,15 @@
 import { inLanes } from "../../../util/in-lanes.ts";
 import { fence } from "../../model/change.ts";
-import { endedOf, noCounts } from "../../model/counts.ts";
 import { PermanentError } from "../../model/errors.ts";
-import { type FamilyNode, familyPurgeAt, nodeSize, type Sealing, treeOver } from "../../model/family-node.ts";
+import {
+  endedOf,
+  type FamilyNode,
+  familyPurgeAt,
+  noCounts,
+  nodeSize,
+  type Sealing,
+  treeOver,
+} from "../../model/family-node.ts";
 import { spawnedId } from "../../model/idempotency.ts";
 import type { TaskRecord } from "../../model/record.ts";
 import { familyOf, leafOf, treeOf } from "../../pipeline/end/child-results.ts";

@@ -1,9 +1,9 @@
 import * as z from "zod";
 import type { Envelope } from "../../model/envelope.ts";
 import { onFailedName } from "../../model/internal-names.ts";
-import { onFailedId, onFailedKey } from "../../model/on-failed-name.ts";
 import { Problem } from "../../model/problem.ts";
 import type { TaskRecord } from "../../model/record.ts";
+import { onFailedId, onFailedKey } from "../../pipeline/end/on-failed-of.ts";
 import { newestKept } from "../../pipeline/send/kept-input.ts";
 import { letterSeconds } from "../../pipeline/send/retention.ts";
 import { submit } from "../../pipeline/submit/submit.ts";

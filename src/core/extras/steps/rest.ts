@@ -1,5 +1,5 @@
 import type { SuspendedFor } from "../../model/suspension.ts";
-import type { Follow, Following } from "../../ports/push.ts";
+import type { Follow, Following } from "../../ports/notify.ts";
 import type { Clock } from "../../ports/tasks.ts";
 import { asOwnWork, codeOfAttempt } from "../../task/ambient.ts";
 

@@ -5,7 +5,7 @@ import { isKept, type TaskKey, type TaskRecord } from "../../model/record.ts";
 import { longestKey, uniqueKeyOf } from "../../model/unique-key.ts";
 import type { Holder } from "../../ports/unique.ts";
 import { fill, fillAsText } from "../../schedules/event-path.ts";
-import { EventRefused, type RefusalPorts, refusalOf, refused, tenantOf } from "../../schedules/event-refusal.ts";
+import { EventRefused, type RefusalPorts, refusalOf, refused, tenantOf } from "../../schedules/fire-event.ts";
 import type { FiringOutcome } from "../../schedules/fire-schedule.ts";
 import type { AppTrigger, EventFiring, TriggerAct } from "../../schedules/trigger.ts";
 import type { KnownType } from "../../task/catalog.ts";

@@ -1,8 +1,7 @@
 import { inLanes } from "../../../util/in-lanes.ts";
-import { endedOf, noCounts } from "../../model/counts.ts";
 import type { Envelope } from "../../model/envelope.ts";
 import { PermanentError, PortUnavailable } from "../../model/errors.ts";
-import { endIn, type FamilyNode, placesOf, shownKey } from "../../model/family-node.ts";
+import { endedOf, endIn, type FamilyNode, noCounts, placesOf, shownKey } from "../../model/family-node.ts";
 import { spawnedId } from "../../model/idempotency.ts";
 import type { ResultReference, TaskKey, TaskRecord } from "../../model/record.ts";
 import type { Blobs } from "../../ports/blob.ts";
@@ -10,7 +9,7 @@ import type { Families, FamilyKey, FamilyPage, StoredPage } from "../../ports/fa
 import type { Records } from "../../ports/tasks.ts";
 import { eachForHandler, type ForHandler } from "../../task/own-fault.ts";
 import { inputVersionOf, parseInput } from "../../task/parsed-input.ts";
-import type { ChildFile, ChildResult, Children } from "../../task/result-type.ts";
+import type { ChildFile, ChildResult, Children } from "../../task/result.ts";
 import type { TaskType } from "../../task/task.ts";
 import { streamOf } from "../../task/task-file.ts";
 import { textOf } from "../send/read-whole.ts";

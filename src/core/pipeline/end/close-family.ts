@@ -1,11 +1,12 @@
 import type { Changed } from "../../model/change.ts";
 import { type Classified, classify } from "../../model/classify.ts";
-import { type Counts, endedOf } from "../../model/counts.ts";
 import type { Envelope } from "../../model/envelope.ts";
-import { ChangedMeanwhile, ChildrenFailed } from "../../model/errors.ts";
+import { ChangedMeanwhile, ChildrenFailed, PortUnavailable } from "../../model/errors.ts";
 import {
+  type Counts,
   countsOf,
   countsText,
+  endedOf,
   endText,
   type FamilyNode,
   familyPurgeAt,
@@ -14,13 +15,13 @@ import {
 } from "../../model/family-node.ts";
 import { iso, type TaskKey, type TaskRecord } from "../../model/record.ts";
 import type { EndPorts } from "../../ports/extra.ts";
-import { dispatch } from "../send/dispatch.ts";
+import { dispatch, oneOffName } from "../send/dispatch.ts";
 import * as extras from "../send/extras.ts";
 import { reportChanged } from "../send/report.ts";
 import { reportClosed } from "../send/report-family.ts";
 import { retention, sameRetention } from "../send/retention.ts";
 import { failForGood } from "./bury.ts";
-import { wakeParent } from "./wake-parent.ts";
+import { isChildOf } from "./child-results.ts";
 
 /** Number of tries to close a family whose parent changes at the same time. */
 const mostTries = 5;
@@ -185,4 +186,63 @@ async function envelopeOf(ports: EndPorts, parent: TaskRecord): Promise<Envelope
   const envelope = (await ports.records.loadPart(parent, "envelope")) as Envelope | undefined;
   if (envelope === undefined) throw new ChangedMeanwhile("the message of a family's parent");
   return envelope;
+}
+
+/** Number of tries while the parent changes at the same time. */
+const mostWakes = 5;
+
+/**
+ * Lets a parent go on that waits for the end of this child. A parent with an attempt gets a note: the attempt looks at
+ * its children again before it waits. Of many children that end at once, the first end does it for all. Repeatable.
+ * @throws PortUnavailable, ChangedMeanwhile
+ */
+export async function wakeParent(ports: EndPorts, child: TaskRecord): Promise<void> {
+  const { tenant_id, parent_id: task_id, status } = child;
+  if (task_id === undefined || status === "pending" || status === "processing") return;
+  const key = { tenant_id, task_id };
+  for (let tries = 0; tries < mostWakes; tries++) {
+    const parent = await ports.records.get(key, "consistently");
+    if (parent === undefined || !isChildOf(child, parent)) return;
+    if (await isTold(ports, parent, child)) return;
+  }
+  throw new ChangedMeanwhile("the parent of a child");
+}
+
+/** Returns false when the parent has changed at the same time. */
+async function isTold(ports: EndPorts, parent: TaskRecord, child: TaskKey): Promise<boolean> {
+  const { status, attempts_total, due_at, woken_by, waiting_for } = parent;
+  const now = iso(ports.clock.now());
+  const by = `${attempts_total} ${child.task_id}`;
+  const wasToldBefore = woken_by?.startsWith(`${attempts_total} `) === true;
+  if (status === "processing") {
+    if (wasToldBefore) return true;
+    const when = { status: { is: status }, attempts_total: { is: attempts_total } } as const;
+    return (await ports.records.change(parent, { when, set: { woken_by: by }, add: { signals: 1 } })).done;
+  }
+  if (status !== "pending") return true;
+  if (waiting_for === undefined || !("children" in waiting_for)) {
+    // An earlier call of this child may have died before it sent the message.
+    if (woken_by === by && due_at <= now) await send(ports, parent);
+    return true;
+  }
+  const changed = await ports.records.change(parent, {
+    when: { status: { is: status }, attempts_total: { is: attempts_total }, due_at: { is: due_at } },
+    set: { updated_at: now, due_at: now, woken_by: by },
+    remove: ["waiting_for"],
+  });
+  if (!changed.done) return false;
+  await send(ports, changed.record);
+  // A one-off that stays fires for a task that does not wait, and fire skips that.
+  await ports.oneOffs.delete(oneOffName(parent.task_id, attempts_total, Date.parse(due_at))).catch(unlessUnavailable);
+  return true;
+}
+
+/** Sends the message of the task that is due. Without it the task has not waited for a child. */
+async function send(ports: EndPorts, parent: TaskRecord): Promise<void> {
+  const envelope = (await ports.records.loadPart(parent, "envelope")) as Envelope | undefined;
+  if (envelope !== undefined) await dispatch(ports, parent, envelope);
+}
+
+function unlessUnavailable(error: unknown): void {
+  if (!(error instanceof PortUnavailable)) throw error;
 }

@@ -1,7 +1,6 @@
 import { isMediaType } from "../../../util/media-type.ts";
-import { addCounts, type Counts, endedOf, noCounts } from "../../model/counts.ts";
 import type { ErrorKind } from "../../model/errors.ts";
-import { countsOf } from "../../model/family-node.ts";
+import { addCounts, type Counts, countsOf, endedOf, noCounts } from "../../model/family-node.ts";
 import { Problem } from "../../model/problem.ts";
 import { type Attempt, iso, type ResultReference, statusAt, type TaskRecord } from "../../model/record.ts";
 import { isTerminal } from "../../model/status.ts";

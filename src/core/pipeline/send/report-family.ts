@@ -1,4 +1,4 @@
-import { endedOf, noCounts } from "../../model/counts.ts";
+import { endedOf, noCounts } from "../../model/family-node.ts";
 import type { TaskRecord } from "../../model/record.ts";
 import type { Clock } from "../../ports/tasks.ts";
 import { countedAs, type ReportPorts, taskFields } from "./report.ts";

@@ -22,7 +22,6 @@ import * as onFailedOf from "../end/on-failed-of.ts";
 import * as requestCancelChildren from "../end/request-cancel-children.ts";
 import * as stopFamily from "../end/stop-family.ts";
 import * as largeInput from "../send/large-input.ts";
-import * as failedInput from "./failed-input.ts";
 import * as intake from "./intake.ts";
 import * as onFailed from "./on-failed.ts";
 import * as settleWaiting from "./settle-waiting.ts";
@@ -32,6 +31,6 @@ import * as waitForTurn from "./wait-for-turn.ts";
 export const lateCode: readonly object[] = [
   ...[spawner, runs, bury, childResults, closeFamily, keepForRound, stopFamily],
   ...[anySignal, nextSignal, numbered, sendNumbered, signalUrl, tries, waitEnds],
-  ...[requestCancelChildren, largeInput, notices, settleWaiting, onFailedOf, startOnFailed, failedInput, onFailed],
+  ...[requestCancelChildren, largeInput, notices, settleWaiting, onFailedOf, startOnFailed, onFailed],
   ...[next, waitForTurn, intake],
 ];

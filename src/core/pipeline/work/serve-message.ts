@@ -7,8 +7,8 @@ import { Puller, timeoutOf } from "../../task/puller.ts";
 import { longestDelaySeconds } from "../send/dispatch.ts";
 import { hideSeconds } from "./batch-plan.ts";
 import { holdMarginSeconds } from "./run-claimed.ts";
-import { pullerFor, runPulled } from "./run-pulled.ts";
 import { sentAgain } from "./unknown-type.ts";
+import { pullerFor, runPulled } from "./work.ts";
 import { begin, finish, readMessage, type WorkPorts } from "./work-message.ts";
 
 /** SQS hides a message for at most this time after its receive, in seconds, and answers an error to a longer hold. */

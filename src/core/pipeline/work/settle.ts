@@ -1,22 +1,22 @@
-import type { Change } from "../../model/change.ts";
-import { fence } from "../../model/change.ts";
+import { type Change, type Changed, fence } from "../../model/change.ts";
 import { type Classified, classify, errorFields, withPlainType } from "../../model/classify.ts";
 import { type CrashNote, crashFailure } from "../../model/crash-note.ts";
 import { type Attempt, iso, type TaskRecord } from "../../model/record.ts";
+import type { Suspension } from "../../model/suspension.ts";
 import type { AttemptOutcome } from "../../model/words.ts";
-import type { SettlePorts } from "../../ports/extra.ts";
+import type { EndPorts, SettlePorts } from "../../ports/extra.ts";
 import type { Settled, Settling } from "../../task/limiter.ts";
 import { decideRetry } from "../../task/retry.ts";
 import { followUp } from "../end/follow-up.ts";
 import { dispatch } from "../send/dispatch.ts";
 import * as extras from "../send/extras.ts";
+import { outlivesNewEntries } from "../send/keep-entries.ts";
 import { inputAtEnd, keepForWait, keptInput } from "../send/kept-input.ts";
 import { letterRetention, purgeAtOfWaiting, retention, sameRetention } from "../send/retention.ts";
 import { historyBefore } from "../send/stacks.ts";
 import type { Cancelled, Ended } from "./attempt.ts";
-import { attemptOf, endAs, endCancelled } from "./end-attempt.ts";
+import { attemptOf, endAs, endCancelled, sameSignals } from "./end-attempt.ts";
 import { type Packed, resultFields, saveResult } from "./pack-result.ts";
-import { settleSuspended } from "./suspend.ts";
 
 /**
  * Settles an attempt: one conditional update, fenced by the attempt's number, then what follows from it.
@@ -196,4 +196,66 @@ async function settleDead(
   });
   if (settled.as !== "stale" && settled.record !== undefined) await followUp(ports, settled.record, envelope);
   return settled;
+}
+
+/**
+ * Suspends an attempt: its task is pending again until the given time, without a lease and without a message in flight.
+ * The attempt is not counted, but its number over all rounds is, so that its late writes cannot change anything. If a
+ * signal came meanwhile, the task goes on immediately.
+ * @throws PortUnavailable
+ */
+export async function settleSuspended(
+  ports: EndPorts,
+  { record: claimed, envelope, type }: Settling,
+  suspension: Suspension,
+): Promise<Settled> {
+  const fenced = fence(claimed);
+  const kept = keptInput(envelope, type);
+  const settled = await endAs(ports, "suspended", claimed, fenced, async (record) => {
+    const purgeAt = purgeAtOfWaiting(record, suspension.dueAt);
+    // For the sender of a signal, or the end of a child, which has to send the task's message.
+    if (mayEndEarly(suspension.waitingFor)) await ports.records.savePart(record, "envelope", envelope, purgeAt);
+    await extras.keep(ports, record, purgeAt);
+    const changed = await suspendUntil(ports, record, suspension, kept);
+    if (changed.done || changed.record?.signals === record.signals) return changed;
+    return suspendUntil(ports, record, { dueAt: ports.clock.now() }, kept);
+  });
+  if (settled.record === undefined) return settled;
+  if (settled.as === "suspended") {
+    await dispatch(ports, settled.record, envelope);
+    await extras.changed(ports, settled.record, "pending");
+  }
+  if (settled.as === "cancelled") await followUp(ports, settled.record, envelope);
+  return settled;
+}
+
+/** True for a wait that something else than its time may end. */
+const mayEndEarly = (wait: Suspension["waitingFor"]): boolean => wait?.kind === "signal" || wait?.kind === "child";
+
+function suspendUntil(
+  ports: EndPorts,
+  record: TaskRecord,
+  { dueAt, waitingFor, fault }: Suspension,
+  kept: string | undefined,
+): Promise<Changed> {
+  const purgeAt = purgeAtOfWaiting(record, dueAt);
+  return ports.records.change(record, {
+    when: {
+      ...fence(record),
+      ...sameRetention(record),
+      cancel_requested_at: { absent: true },
+      ...((mayEndEarly(waitingFor) || outlivesNewEntries(ports.clock, purgeAt)) && sameSignals(record)),
+    },
+    set: {
+      status: "pending",
+      updated_at: iso(ports.clock.now()),
+      due_at: iso(dueAt),
+      purge_at: purgeAt,
+      attempts: record.attempts - 1,
+      waiting_for: waitingFor,
+      ...fault,
+      kept_input: record.shown_input === undefined ? kept : undefined,
+    },
+    remove: ["lease_until", "lease_token"],
+  });
 }

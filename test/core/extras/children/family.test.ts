@@ -13,7 +13,7 @@ import { leafOf } from "../../../../src/core/pipeline/end/child-results.ts";
 import { childrenOf } from "../../../../src/core/pipeline/end/view.ts";
 import type { TaskContext } from "../../../../src/core/task/context.ts";
 import type { Submittable } from "../../../../src/core/task/handler-submit.ts";
-import type { Children } from "../../../../src/core/task/result-type.ts";
+import type { Children } from "../../../../src/core/task/result.ts";
 import { defineTask, type TaskType } from "../../../../src/core/task/task.ts";
 import { memoryPipeline, typeOf } from "../../../support/memory-pipeline.ts";
 
