@@ -122,7 +122,7 @@ async function watch(ports: DeliverPorts, delivery: Delivery, number: number): P
 }
 
 /** Sends the message of the next try for its time. */
-async function goOn(ports: DeliverPorts, delivery: Delivery): Promise<void> {
+async function sendNextTry(ports: DeliverPorts, delivery: Delivery): Promise<void> {
   if (delivery.state !== "pending" || delivery.next_try_at === undefined) return;
   await sendAt(ports, tryOf(delivery), Date.parse(delivery.next_try_at));
 }
@@ -168,7 +168,7 @@ async function finishTry(
   // A twin of the message has made the try. It may die before it sends the message of the next one.
   if (!isSame(present, after)) return watch(ports, present, after.tries.length);
   report(ports, after, made);
-  await goOn(ports, after);
+  await sendNextTry(ports, after);
 }
 
 /** True when the last try is this one. Twins may begin in the same millisecond, with other answers. */

@@ -100,7 +100,7 @@ export class PageWriter {
   }
 
   /** Creates children that a page has, as far as that is left to do. */
-  async goOn(page: KnownPage, children: readonly (Spawned & At)[]): Promise<void> {
+  async finishPage(page: KnownPage, children: readonly (Spawned & At)[]): Promise<void> {
     const node = await this.#ports.families.read(this.#parent, this.#leaf(page));
     await inLanes(children, lanes, async (spawned) => {
       const { place } = spawned;

@@ -249,21 +249,21 @@ export class Spawner {
   }
 
   async #createNoted(): Promise<void> {
-    await this.#goOn();
+    await this.#finishPages();
     while (this.#new.length > 0) {
       const open = this.#pages.open(this.#nodeSize);
       const children = this.#new.splice(0, this.#nodeSize - (open?.count ?? 0));
       if (await this.#writer.append(open, children)) continue;
       // An attempt that has lost its lease stored the page: some of its children may be these.
       for (const spawned of children) this.#add(spawned);
-      await this.#goOn();
+      await this.#finishPages();
     }
   }
 
-  async #goOn(): Promise<void> {
+  async #finishPages(): Promise<void> {
     const byPage = new Map<KnownPage, (Spawned & At)[]>();
     for (const one of this.#again.splice(0)) byPage.set(one.page, [...(byPage.get(one.page) ?? []), one]);
-    for (const [page, children] of byPage) await this.#writer.goOn(page, children);
+    for (const [page, children] of byPage) await this.#writer.finishPage(page, children);
   }
 
   /** Notes how many children the parent has, without those that were refused: they would stay open for ever. */

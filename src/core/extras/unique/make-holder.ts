@@ -30,7 +30,7 @@ export async function make(one: UniqueSubmit, found: Look, task: NewTask | undef
   const { ports, key, body } = one;
   const { seen, own } = found;
   const before = await openTasks(one, found, own ?? task?.record);
-  const record = own === undefined ? await makeNew(one, found, before, task) : await goOnWith(one, before, own);
+  const record = own === undefined ? await makeNew(one, found, before, task) : await resumeOwn(one, before, own);
   if (record === undefined) return undefined;
   const isNew = own === undefined && task !== undefined;
   const envelope: Envelope = isNew ? task.envelope : await storedEnvelope(ports, record, body.input);
@@ -71,7 +71,7 @@ async function makeNew(
 }
 
 /** Goes on with the task of an earlier call, unless it would not wait for all that it has to wait for now. */
-async function goOnWith(
+async function resumeOwn(
   one: UniqueSubmit,
   before: readonly TaskRecord[],
   own: TaskRecord,

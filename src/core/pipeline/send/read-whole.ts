@@ -14,11 +14,11 @@ export async function readUpTo(bytes: Bytes, mostBytes: number): Promise<Read> {
     if (next.done === true) return { whole: Buffer.concat(chunks) };
     chunks.push(next.value);
     size += next.value.byteLength;
-    if (size > mostBytes) return { rest: goOn(chunks, iterator) };
+    if (size > mostBytes) return { rest: restOf(chunks, iterator) };
   }
 }
 
-async function* goOn(chunks: Uint8Array[], iterator: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* restOf(chunks: Uint8Array[], iterator: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
   try {
     while (chunks.length > 0) yield chunks.shift() as Uint8Array;
     for (let next = await iterator.next(); next.done !== true; next = await iterator.next()) yield next.value;

@@ -63,9 +63,9 @@ export function startHeartbeat(ports: HeartbeatPorts, beating: Beating): () => v
       const nextMs = ports.clock.now() + heartbeatSeconds * 1000;
       void beat(ports, beating, leaseUntil, onRenewed)
         .catch(() => true)
-        .then((goOn) => {
+        .then((isOwner) => {
           // After a slow look the next one follows immediately: the lease may have to be renewed.
-          if (goOn && !stopped) schedule(Math.max(0, nextMs - ports.clock.now()));
+          if (isOwner && !stopped) schedule(Math.max(0, nextMs - ports.clock.now()));
         });
     });
   };

@@ -138,7 +138,7 @@ async function workTogether(batch: Batch, messages: readonly TaskMessage[]): Pro
   // No handler waits for it: the leases of the claimed tasks run.
   const hidden = crashed.length > 0 ? hideUntilDeadline(batch, crashed) : undefined;
   await Promise.all(
-    begun.map(({ ports, one }) => (one.as === "crashed" ? undefined : finishAndGoOn(batch, ports, one))),
+    begun.map(({ ports, one }) => (one.as === "crashed" ? undefined : finishAndPull(batch, ports, one))),
   );
   await hidden;
   return crashed;
@@ -150,7 +150,7 @@ const portsFor = ({ ports, deadlineMs }: Batch, delivery: Delivery): PullingPort
   puller: pullerFor(ports, delivery, deadlineMs),
 });
 
-async function finishAndGoOn(batch: Batch, ports: PullingPorts, begun: Begun): Promise<void> {
+async function finishAndPull(batch: Batch, ports: PullingPorts, begun: Begun): Promise<void> {
   decide(batch, begun.delivery, await finish(ports, batch.visibility, begun));
   await runPulled(ports);
 }
