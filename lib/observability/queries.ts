@@ -1,6 +1,6 @@
 import { CfnQueryDefinition, type ILogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
-import { newFailureLine } from "../../src/core/pipeline/end/bury.ts";
+import { newFailureLine } from "../../src/core/pipeline/end/dead-letter.ts";
 import { lateErrorLine, ownStrayLine } from "../../src/core/pipeline/work/late-error.ts";
 import type { Watched } from "./watched.ts";
 

@@ -23,15 +23,15 @@ export interface SendsMany {
  */
 export class GatheredQueues implements Queues {
   readonly hold: Queues["hold"];
-  readonly bury: Queues["bury"];
+  readonly deadLetter: Queues["deadLetter"];
   readonly sendCheck: Queues["sendCheck"];
   readonly #sendMany: (queue: MainQueue, messages: readonly Outgoing[]) => Promise<readonly (Error | undefined)[]>;
   /** Messages that wait for others, by their queue. */
   readonly #waiting = new Map<string, Waiting[]>();
 
-  constructor(queues: Pick<Queues, "hold" | "bury" | "sendCheck"> & SendsMany) {
+  constructor(queues: Pick<Queues, "hold" | "deadLetter" | "sendCheck"> & SendsMany) {
     this.hold = queues.hold.bind(queues);
-    this.bury = queues.bury.bind(queues);
+    this.deadLetter = queues.deadLetter.bind(queues);
     this.sendCheck = queues.sendCheck.bind(queues);
     this.#sendMany = queues.sendMany.bind(queues);
   }

@@ -13,7 +13,7 @@ import { type DeadLetterMessage, messageText } from "../core/model/envelope.ts";
 import { PortUnavailable, WrittenLater } from "../core/model/errors.ts";
 import { grantText } from "../core/model/grant.ts";
 import type { Tier } from "../core/model/tier.ts";
-import type { DeadLetterQueues, HeldLetter } from "../core/ports/queues.ts";
+import type { DeadLetterQueues, ReceivedDeadLetter } from "../core/ports/queues.ts";
 import type { Log, MainQueue, Outgoing, Queues } from "../core/ports/tasks.ts";
 import { messageAttributes, type PerTier } from "../settings/config.ts";
 import { isPassingName, viaPort } from "./errors.ts";
@@ -103,10 +103,10 @@ export class SqsQueues implements Queues {
     await changeVisibility(this.#client, this.#urlOf({ tier, runsOn }), messages, this.#log);
   }
 
-  async bury(tier: Tier, letter: DeadLetterMessage, tenantId: string | undefined): Promise<void> {
+  async deadLetter(tier: Tier, deadLetter: DeadLetterMessage, tenantId: string | undefined): Promise<void> {
     const command = new SendMessageCommand({
       QueueUrl: this.#dlqUrls[tier],
-      MessageBody: messageText(letter),
+      MessageBody: messageText(deadLetter),
       ...(tenantId === undefined ? {} : { MessageGroupId: tenantId }),
     });
     await viaPort(port, this.#client.send(command));
@@ -132,7 +132,7 @@ export class SqsDeadLetterQueues implements DeadLetterQueues {
     this.#log = log;
   }
 
-  async receive(tier: Tier, holdSeconds: number, waitSeconds = 1): Promise<HeldLetter[]> {
+  async receive(tier: Tier, holdSeconds: number, waitSeconds = 1): Promise<ReceivedDeadLetter[]> {
     const command = new ReceiveMessageCommand({
       QueueUrl: this.#dlqUrls[tier],
       MaxNumberOfMessages: 10,
@@ -147,17 +147,20 @@ export class SqsDeadLetterQueues implements DeadLetterQueues {
     }));
   }
 
-  async delete(tier: Tier, letters: readonly HeldLetter[]): Promise<void> {
-    for (const chunk of chunksOfTen(letters)) {
-      const Entries = chunk.map((letter, index) => ({ Id: String(index), ReceiptHandle: letter.receiptHandle }));
+  async delete(tier: Tier, deadLetters: readonly ReceivedDeadLetter[]): Promise<void> {
+    for (const chunk of chunksOfTen(deadLetters)) {
+      const Entries = chunk.map((deadLetter, index) => ({
+        Id: String(index),
+        ReceiptHandle: deadLetter.receiptHandle,
+      }));
       const command = new DeleteMessageBatchCommand({ QueueUrl: this.#dlqUrls[tier], Entries });
       const { Failed = [] } = await viaPort(port, this.#client.send(command));
       if (Failed.length > 0) throw new PortUnavailable(port, { cause: Failed });
     }
   }
 
-  async release(tier: Tier, letters: readonly HeldLetter[]): Promise<void> {
-    const messages = letters.map((letter) => ({ receiptHandle: letter.receiptHandle, seconds: 0 }));
+  async release(tier: Tier, deadLetters: readonly ReceivedDeadLetter[]): Promise<void> {
+    const messages = deadLetters.map((deadLetter) => ({ receiptHandle: deadLetter.receiptHandle, seconds: 0 }));
     for (const chunk of chunksOfTen(messages))
       await changeVisibility(this.#client, this.#dlqUrls[tier], chunk, this.#log);
   }

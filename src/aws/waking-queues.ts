@@ -2,7 +2,7 @@ import type { Log } from "../core/ports/tasks.ts";
 import type { SqsQueues } from "./queues.ts";
 
 /** The queues of a deployment. */
-type MainQueues = Pick<SqsQueues, "send" | "sendMany" | "sendCheck" | "hold" | "bury">;
+type MainQueues = Pick<SqsQueues, "send" | "sendMany" | "sendCheck" | "hold" | "deadLetter">;
 
 /**
  * Adds a wake of the container workers to each send of a message for them. Other messages cost nothing, and load no
@@ -22,7 +22,7 @@ export function wakingQueues(queues: SqsQueues, functionName: string | undefined
 /** Calls `wake` after each send of a message for container workers. */
 export const withWake = (queues: MainQueues, wake: () => Promise<void>): MainQueues => ({
   hold: queues.hold.bind(queues),
-  bury: queues.bury.bind(queues),
+  deadLetter: queues.deadLetter.bind(queues),
   async send(message) {
     await queues.send(message);
     if (message.runsOn === "container") await wake();

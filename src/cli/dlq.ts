@@ -7,7 +7,7 @@ import {
   Operations,
   type Selection,
 } from "../client/index.ts";
-import { errorHint } from "../core/control/group-letters.ts";
+import { errorHint } from "../core/control/group-dead-letters.ts";
 import { tiers } from "../core/model/tier.ts";
 import { type Connection, clientOf, connectionOf, count, isForAll, take, withConnection } from "./client.ts";
 import { addOperation, type OperationOptions, selectsByIds, startOperation, withOperation } from "./operation.ts";

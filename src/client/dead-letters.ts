@@ -1,4 +1,4 @@
-import type { DeadLetterFilter as CoreFilter, DeadLetterView } from "../core/control/find-letters.ts";
+import type { DeadLetterFilter as CoreFilter, DeadLetterView } from "../core/control/find-dead-letters.ts";
 import type { OperationView } from "../core/control/operation-state.ts";
 import type { CallOptions } from "./limits.ts";
 import { List } from "./list.ts";

@@ -1,4 +1,4 @@
-import type { DeadLetterView } from "../core/control/find-letters.ts";
+import type { DeadLetterView } from "../core/control/find-dead-letters.ts";
 import type { TaskType } from "../core/task/task.ts";
 import type { Deployment, Resource } from "./deployment.ts";
 import type { LiveAccount } from "./live.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { groupsOf, ofEach } from "../core/control/all-tenants.ts";
-import { type DeadLetterFilter, matchByFilter, matchByIds, type ReadSoFar } from "../core/control/find-letters.ts";
+import { type DeadLetterFilter, matchByFilter, matchByIds, type ReadSoFar } from "../core/control/find-dead-letters.ts";
 import type { OperationAction } from "../core/control/operation-state.ts";
 import { onTasks, type StartPorts, startOperation } from "../core/control/start-operation.ts";
 import { expecting } from "../core/model/expected.ts";

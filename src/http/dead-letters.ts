@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { type DeadLetterFilter, listDeadLetters, listLettersOfAll } from "../core/control/find-letters.ts";
-import { groupDeadLetters, groupLettersOfAll } from "../core/control/group-letters.ts";
+import { type DeadLetterFilter, listDeadLetters, listDeadLettersOfAll } from "../core/control/find-dead-letters.ts";
+import { groupDeadLetters, groupDeadLettersOfAll } from "../core/control/group-dead-letters.ts";
 import { errorKinds } from "../core/model/errors.ts";
 import { seesInputs } from "../core/model/identity.ts";
 import { tiers } from "../core/model/tier.ts";
@@ -65,7 +65,7 @@ async function listAnswer(ports: LetterReadPorts, call: Call): Promise<ApiRespon
   const scope = { identity, list: "dead-letters", filters: { ...filter } };
   const from = cursor === undefined ? undefined : ports.cursors.read(scope, cursor);
   const page = isForAll(identity)
-    ? await listLettersOfAll(ports, filter, { limit, from })
+    ? await listDeadLettersOfAll(ports, filter, { limit, from })
     : await listDeadLetters(ports, identity.tenantId, filter, { limit, from });
   call.header("cache-control", "no-store");
   return call.json({
@@ -78,7 +78,7 @@ async function groupsAnswer(ports: LetterReadPorts, call: Call): Promise<ApiResp
   const identity = identify(call, "viewer", "all");
   const filter = filterOf(queryOf(call, letterGroupsSchema));
   const groups = isForAll(identity)
-    ? await groupLettersOfAll(ports, filter)
+    ? await groupDeadLettersOfAll(ports, filter)
     : await groupDeadLetters(ports, identity.tenantId, filter);
   call.header("cache-control", "no-store");
   return call.json(groups);

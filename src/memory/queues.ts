@@ -1,7 +1,7 @@
 import { type DeadLetterMessage, messageText } from "../core/model/envelope.ts";
 import type { Grant } from "../core/model/grant.ts";
 import { type Tier, tiers } from "../core/model/tier.ts";
-import type { DeadLetterQueues, HeldLetter } from "../core/ports/queues.ts";
+import type { DeadLetterQueues, ReceivedDeadLetter } from "../core/ports/queues.ts";
 import type { Clock, Delivery, MainQueue, Outgoing, QueueDepth, QueueDepths, Queues } from "../core/ports/tasks.ts";
 import { Heap } from "../util/heap.ts";
 
@@ -19,7 +19,7 @@ interface Held extends MainQueue {
   sentAt: number;
 }
 
-interface Letter {
+interface DeadLetter {
   /** Absent until it is received. */
   id?: string;
   body: string;
@@ -39,7 +39,7 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
   readonly #messages = new Map<number, Held>();
   readonly #ofFunctions = new Map(tiers.map((tier) => [tier, newQueue()]));
   readonly #ofContainers = new Map(tiers.map((tier) => [tier, newQueue()]));
-  readonly #letters = new Map<Tier, Letter[]>(tiers.map((tier) => [tier, []]));
+  readonly #letters = new Map<Tier, DeadLetter[]>(tiers.map((tier) => [tier, []]));
   readonly #listeners = new Set<() => void>();
   #nextId = 1;
 
@@ -126,8 +126,8 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
     for (const call of [...this.#listeners]) call();
   }
 
-  async bury(tier: Tier, letter: DeadLetterMessage): Promise<void> {
-    this.lettersOf(tier).push({ body: messageText(letter), visibleAt: this.#clock.now(), handle: "" });
+  async deadLetter(tier: Tier, deadLetter: DeadLetterMessage): Promise<void> {
+    this.deadLettersOf(tier).push({ body: messageText(deadLetter), visibleAt: this.#clock.now(), handle: "" });
   }
 
   /** Receives up to `max` visible messages, oldest first, and hides them for `visibilitySeconds`. */
@@ -165,32 +165,33 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
   }
 
   /** The messages of a tier's DLQ. */
-  lettersOf(tier: Tier): Letter[] {
+  deadLettersOf(tier: Tier): DeadLetter[] {
     return this.#letters.get(tier) ?? [];
   }
 
-  async receive(tier: Tier, holdSeconds: number): Promise<HeldLetter[]> {
+  async receive(tier: Tier, holdSeconds: number): Promise<ReceivedDeadLetter[]> {
     const now = this.#clock.now();
-    const visible = this.lettersOf(tier).filter((letter) => letter.visibleAt <= now);
-    return visible.slice(0, 10).map((letter) => {
-      letter.visibleAt = now + holdSeconds * 1000;
-      letter.handle = String(this.#nextId++);
-      letter.id ??= letter.handle;
-      return { messageId: letter.id, receiptHandle: letter.handle, body: letter.body };
+    const visible = this.deadLettersOf(tier).filter((deadLetter) => deadLetter.visibleAt <= now);
+    return visible.slice(0, 10).map((deadLetter) => {
+      deadLetter.visibleAt = now + holdSeconds * 1000;
+      deadLetter.handle = String(this.#nextId++);
+      deadLetter.id ??= deadLetter.handle;
+      return { messageId: deadLetter.id, receiptHandle: deadLetter.handle, body: deadLetter.body };
     });
   }
 
-  async delete(tier: Tier, letters: readonly HeldLetter[]): Promise<void> {
-    const handles = new Set(letters.map((letter) => letter.receiptHandle));
+  async delete(tier: Tier, deadLetters: readonly ReceivedDeadLetter[]): Promise<void> {
+    const handles = new Set(deadLetters.map((deadLetter) => deadLetter.receiptHandle));
     this.#letters.set(
       tier,
-      this.lettersOf(tier).filter((letter) => !handles.has(letter.handle)),
+      this.deadLettersOf(tier).filter((deadLetter) => !handles.has(deadLetter.handle)),
     );
   }
 
-  async release(tier: Tier, letters: readonly HeldLetter[]): Promise<void> {
-    const handles = new Set(letters.map((letter) => letter.receiptHandle));
-    for (const letter of this.lettersOf(tier)) if (handles.has(letter.handle)) letter.visibleAt = this.#clock.now();
+  async release(tier: Tier, deadLetters: readonly ReceivedDeadLetter[]): Promise<void> {
+    const handles = new Set(deadLetters.map((deadLetter) => deadLetter.receiptHandle));
+    for (const deadLetter of this.deadLettersOf(tier))
+      if (handles.has(deadLetter.handle)) deadLetter.visibleAt = this.#clock.now();
   }
 
   async ofTier(tier: Tier): Promise<QueueDepth> {
@@ -202,9 +203,9 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
   }
 
   async ofDlq(tier: Tier): Promise<QueueDepth> {
-    const letters = this.lettersOf(tier);
-    const inFlight = letters.filter((letter) => letter.visibleAt > this.#clock.now()).length;
-    return { visible: letters.length - inFlight, inFlight, delayed: 0 };
+    const deadLetters = this.deadLettersOf(tier);
+    const inFlight = deadLetters.filter((deadLetter) => deadLetter.visibleAt > this.#clock.now()).length;
+    return { visible: deadLetters.length - inFlight, inFlight, delayed: 0 };
   }
 
   /** Sorts a new message, or a message whose `visibleAt` has changed, into its queue. */

@@ -21,7 +21,7 @@ const names: Readonly<Record<string, string>> = {
   getMany: "read the children",
   send: "send a message",
   hold: "hide the message",
-  bury: "send to the dead-letter queue",
+  deadLetter: "send to the dead-letter queue",
   end: "count the end of a child",
   seal: "seal the family",
   read: "read the family",

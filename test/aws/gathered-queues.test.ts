@@ -18,7 +18,7 @@ function gathered(answer: (inputs: unknown[]) => (Error | undefined)[] | Error =
   const calls: { tier: Tier; inputs: unknown[] }[] = [];
   const queues = new GatheredQueues({
     hold: async () => {},
-    bury: async () => {},
+    deadLetter: async () => {},
     sendCheck: async () => {},
     async sendMany({ tier }, messages) {
       const inputs = messages.map(({ envelope }) => envelope.input);

@@ -63,21 +63,21 @@ describe("holding messages", () => {
 });
 
 describe("deleting dead letters", () => {
-  const letter = { messageId: "m-1", receiptHandle: "handle", body: "" };
+  const deadLetter = { messageId: "m-1", receiptHandle: "handle", body: "" };
   const queuesThat = (answer: object) => {
     const sent: object[] = [];
     const send = async ({ input }: { input: object }) => {
       sent.push(input);
       return answer;
     };
-    return { letters: new SqsDeadLetterQueues({ send } as unknown as SQSClient, urls, new KeptLog()), sent };
+    return { deadLetters: new SqsDeadLetterQueues({ send } as unknown as SQSClient, urls, new KeptLog()), sent };
   };
 
   test("a delete fails when SQS did not delete one letter of the batch", async () => {
     const failed = queuesThat({ Failed: [{ Id: "0", Code: "InternalError", SenderFault: false }] });
-    await expect(failed.letters.delete("normal", [letter])).rejects.toBeInstanceOf(PortUnavailable);
+    await expect(failed.deadLetters.delete("normal", [deadLetter])).rejects.toBeInstanceOf(PortUnavailable);
     const deleting = queuesThat({ Successful: [{ Id: "0" }] });
-    await deleting.letters.delete("normal", [letter]);
+    await deleting.deadLetters.delete("normal", [deadLetter]);
     expect(deleting.sent).toEqual([{ QueueUrl: url, Entries: [{ Id: "0", ReceiptHandle: "handle" }] }]);
   });
 });

@@ -78,7 +78,7 @@ describe("queues with a wake", () => {
       events.push("send");
       return sent();
     };
-    const queues = { send, sendMany: send, sendCheck: send, hold: send, bury: send } as unknown as SqsQueues;
+    const queues = { send, sendMany: send, sendCheck: send, hold: send, deadLetter: send } as unknown as SqsQueues;
     const woken = withWake(queues, async () => {
       events.push("wake");
     });

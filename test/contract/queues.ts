@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import type { DeadLetterMessage } from "../../src/core/model/envelope.ts";
 import { parseDeadLetter, parseEnvelope } from "../../src/core/model/read-envelope.ts";
 import { type Tier, tiers } from "../../src/core/model/tier.ts";
-import type { DeadLetterQueues, HeldLetter } from "../../src/core/ports/queues.ts";
+import type { DeadLetterQueues, ReceivedDeadLetter } from "../../src/core/ports/queues.ts";
 import type { Delivery, Outgoing, QueueDepths, Queues } from "../../src/core/ports/tasks.ts";
 import { envelopeOf, newRecord } from "../support/memory-pipeline.ts";
 import { about } from "./engine.ts";
@@ -75,8 +75,8 @@ export function describeQueues(name: string, make: () => Promise<QueuesUnderTest
       return delivery;
     };
     /** Every visible letter of a DLQ, held. */
-    const allLetters = async (tier: Tier, seconds = 60): Promise<HeldLetter[]> => {
-      const held: HeldLetter[] = [];
+    const allLetters = async (tier: Tier, seconds = 60): Promise<ReceivedDeadLetter[]> => {
+      const held: ReceivedDeadLetter[] = [];
       while ((await under.depths.ofDlq(tier)).visible > 0) {
         const some = await under.letters.receive(tier, seconds);
         expect(some.length).toBeLessThanOrEqual(10);
@@ -265,33 +265,33 @@ export function describeQueues(name: string, make: () => Promise<QueuesUnderTest
 
     describe("a DLQ", () => {
       test.each(tiers)("the DLQ of %s keeps its own letters, and no other DLQ does", async (tier) => {
-        const buried = letter(tier);
-        await under.queues.bury(tier, buried, "acme");
+        const deadLettered = letter(tier);
+        await under.queues.deadLetter(tier, deadLettered, "acme");
         for (const other of tiers) {
           const found = (await allLetters(other)).map(({ body }) => parseDeadLetter(body));
-          expect(found).toEqual(other === tier ? [buried] : []);
+          expect(found).toEqual(other === tier ? [deadLettered] : []);
         }
         expect(await bodies(tier)).toEqual([]);
       });
 
       test("a DLQ takes a letter without a tenant, and text that is not an envelope", async () => {
         const unreadable = { ...letter("normal"), original_message: '{"half' };
-        await under.queues.bury("normal", unreadable, undefined);
+        await under.queues.deadLetter("normal", unreadable, undefined);
         expect((await allLetters("normal")).map(({ body }) => parseDeadLetter(body))).toEqual([unreadable]);
       });
 
       test("a DLQ keeps every character of its letters, and their text has only characters that SQS takes", async () => {
         const failed = { ...letter("normal"), original_message: envelopeOf(newRecord(), hostileText) };
-        const buried = [
+        const deadLettered = [
           { ...failed, failure_reason: hostileText },
           { ...letter("normal"), original_message: `{"${hostileText}`, failure_reason: "unreadable" },
         ];
-        for (const one of buried) await under.queues.bury("normal", one, "acme");
+        for (const one of deadLettered) await under.queues.deadLetter("normal", one, "acme");
         const texts = (await allLetters("normal")).map(({ body }) => body);
         for (const text of texts) expect(text).not.toMatch(refusedBySqs);
         const found = texts.map((text) => parseDeadLetter(text));
         expect(found).toHaveLength(2);
-        expect(found).toEqual(expect.arrayContaining(buried));
+        expect(found).toEqual(expect.arrayContaining(deadLettered));
       });
 
       test("an empty DLQ has no letters to receive", async () => {
@@ -299,7 +299,7 @@ export function describeQueues(name: string, make: () => Promise<QueuesUnderTest
       });
 
       test("a DLQ hides what its reader holds, for the reader's time", async () => {
-        await under.queues.bury("normal", letter("normal"), "acme");
+        await under.queues.deadLetter("normal", letter("normal"), "acme");
         expect(await allLetters("normal", 100)).toHaveLength(1);
         await under.elapse(90);
         expect(await allLetters("normal", 100)).toEqual([]);
@@ -308,14 +308,14 @@ export function describeQueues(name: string, make: () => Promise<QueuesUnderTest
       });
 
       test("a DLQ shows a released letter immediately", async () => {
-        await under.queues.bury("normal", letter("normal"), "acme");
+        await under.queues.deadLetter("normal", letter("normal"), "acme");
         await under.letters.release("normal", await allLetters("normal", 3_000));
         expect(await allLetters("normal")).toHaveLength(1);
       });
 
       test("a letter has its own message id, the same each time that it is received", async () => {
-        for (let count = 0; count < 2; count++) await under.queues.bury("normal", letter("normal"), "acme");
-        const idsOf = (held: readonly HeldLetter[]) => held.map(({ messageId }) => messageId).sort();
+        for (let count = 0; count < 2; count++) await under.queues.deadLetter("normal", letter("normal"), "acme");
+        const idsOf = (held: readonly ReceivedDeadLetter[]) => held.map(({ messageId }) => messageId).sort();
         const held = await allLetters("normal", 3_000);
         await under.letters.release("normal", held);
         expect(idsOf(await allLetters("normal"))).toEqual(idsOf(held));
@@ -324,7 +324,7 @@ export function describeQueues(name: string, make: () => Promise<QueuesUnderTest
 
       test("a DLQ deletes what its reader deletes, and nothing else", async () => {
         for (const failure_reason of ["a", "b"])
-          await under.queues.bury("normal", { ...letter("normal"), failure_reason }, "acme");
+          await under.queues.deadLetter("normal", { ...letter("normal"), failure_reason }, "acme");
         const held = await allLetters("normal");
         await under.letters.delete(
           "normal",
@@ -337,7 +337,7 @@ export function describeQueues(name: string, make: () => Promise<QueuesUnderTest
       test("a DLQ receives, releases and deletes more letters than fit into one request", async () => {
         const names = Array.from({ length: 23 }, (_, index) => `reason ${String(index).padStart(2, "0")}`);
         for (const failure_reason of names)
-          await under.queues.bury("normal", { ...letter("normal"), failure_reason }, "acme");
+          await under.queues.deadLetter("normal", { ...letter("normal"), failure_reason }, "acme");
         const held = await allLetters("normal", 3_000);
         expect(held).toHaveLength(23);
         await under.letters.release("normal", held);
@@ -349,7 +349,7 @@ export function describeQueues(name: string, make: () => Promise<QueuesUnderTest
       });
 
       test("a delete or release of no letters changes nothing", async () => {
-        await under.queues.bury("normal", letter("normal"), "acme");
+        await under.queues.deadLetter("normal", letter("normal"), "acme");
         expect(await allLetters("normal", 100)).toHaveLength(1);
         await under.letters.delete("normal", []);
         await under.letters.release("normal", []);
@@ -383,8 +383,8 @@ export function describeQueues(name: string, make: () => Promise<QueuesUnderTest
       });
 
       test("the depth of a DLQ counts the dead letters", async () => {
-        await under.queues.bury("high", letter("high"), "acme");
-        await under.queues.bury("high", letter("high"), "globex");
+        await under.queues.deadLetter("high", letter("high"), "acme");
+        await under.queues.deadLetter("high", letter("high"), "globex");
         expect(await under.depths.ofDlq("high")).toEqual({ visible: 2, inFlight: 0, delayed: 0 });
         expect(await under.depths.ofDlq("low")).toEqual({ visible: 0, inFlight: 0, delayed: 0 });
       });

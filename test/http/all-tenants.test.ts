@@ -73,8 +73,8 @@ describe("tenant=* in lists", () => {
 
   test("dead letters and their groups have all tenants", async () => {
     const app = await served();
-    await app.bury(2);
-    await app.bury(3, { identity: globex });
+    await app.deadLetter(2);
+    await app.deadLetter(3, { identity: globex });
     expect(tenantsOf((await app.get("/dead-letters?tenant=*")).json, "dead_letters")).toEqual([
       ...["globex", "globex", "globex", "acme", "acme"],
     ]);
@@ -183,7 +183,7 @@ describe("tenant=* in lists", () => {
 describe("tenant=* in operations", () => {
   test("a dry run counts by tenant, and the operation acts on all of them", async () => {
     const app = await served();
-    const letters = [...(await app.bury(2)), ...(await app.bury(3, { identity: globex }))];
+    const letters = [...(await app.deadLetter(2)), ...(await app.deadLetter(3, { identity: globex }))];
     app.broken.mended = true;
     const filter = { type: "order.ship" };
     expect((await app.post("/dead-letters/replay?tenant=*", { filter, dry_run: true })).json).toEqual({
@@ -196,12 +196,12 @@ describe("tenant=* in operations", () => {
     for (const path of [`/operations/${json.operation_id}`, `/operations/${json.operation_id}?tenant=*`])
       expect((await app.get(path)).json).toMatchObject({ status: "completed", matched: 5, done: 5, failed: 0 });
     for (const letter of letters) expect(await app.recordOf(letter)).toMatchObject({ status: "completed" });
-    expect(app.buried()).toEqual([]);
+    expect(app.deadLettered()).toEqual([]);
   });
 
   test("no operator sees, follows or cancels it", async () => {
     const app = await served();
-    await app.bury(1);
+    await app.deadLetter(1);
     const { operation_id } = (await app.post("/dead-letters/discard?tenant=*", { filter: {} })).json;
     expect(await app.get(`/operations/${operation_id}`, olga)).toMatchObject(problem(404, "not_found"));
     expect(await app.post(`/operations/${operation_id}/cancel`, {}, olga)).toMatchObject(problem(404, "not_found"));
@@ -224,8 +224,8 @@ describe("tenant=* in operations", () => {
 
   test("ids are looked for in all tenants", async () => {
     const app = await served();
-    const [mine] = await app.bury(1);
-    const [theirs] = await app.bury(1, { identity: globex });
+    const [mine] = await app.deadLetter(1);
+    const [theirs] = await app.deadLetter(1, { identity: globex });
     const task_ids = [mine?.task_id, theirs?.task_id, "0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b10"];
     const { json } = await app.post("/dead-letters/discard?tenant=*", { task_ids });
     expect(json.matched).toBe(2);
@@ -243,7 +243,7 @@ describe("tenant=* in operations", () => {
 
 test("GET /tenants counts what each has", async () => {
   const app = await served();
-  await app.bury(2);
+  await app.deadLetter(2);
   await app.accept({ type: "order.ship", input: { n: 1 } }, { identity: globex });
   const none = { paused_since: null, open: 0, retrying: 0, dead_letters: 0, complete: true };
   expect((await app.get("/tenants")).json).toEqual({

@@ -51,9 +51,9 @@ const ids = (items: readonly { task_id: string }[]) => items.map(({ task_id }) =
 
 describe("GET /dead-letters", () => {
   test("the list has the tenant's dead letters, newest first, filtered", async () => {
-    const { bury, get } = served();
-    const [first, second] = await bury(2);
-    await bury(1, { type: "mail.send" });
+    const { deadLetter, get } = served();
+    const [first, second] = await deadLetter(2);
+    await deadLetter(1, { type: "mail.send" });
     const { status, headers, json } = await get("/dead-letters?type=order.ship");
     expect(status).toBe(200);
     expect(headers.get("cache-control")).toBe("no-store");
@@ -62,8 +62,8 @@ describe("GET /dead-letters", () => {
   });
 
   test("a cursor is good for its list and filter only", async () => {
-    const { bury, get } = served();
-    const [first, second] = await bury(2);
+    const { deadLetter, get } = served();
+    const [first, second] = await deadLetter(2);
     const page = (await get("/dead-letters?limit=1")).json;
     expect(ids(page.dead_letters)).toEqual([second?.task_id]);
     const next = await get(`/dead-letters?limit=1&cursor=${page.next_cursor}`);
@@ -75,8 +75,8 @@ describe("GET /dead-letters", () => {
   });
 
   test("an operator sees nothing of another tenant, and an admin sees the tenant that it names", async () => {
-    const { bury, get } = served();
-    const [record] = await bury(1);
+    const { deadLetter, get } = served();
+    const [record] = await deadLetter(1);
     expect((await get("/dead-letters", gina)).json.dead_letters).toEqual([]);
     const admin = { ...ada, tenant_id: "globex" };
     expect(ids((await get("/dead-letters?tenant=acme", admin)).json.dead_letters)).toEqual([record?.task_id]);
@@ -97,9 +97,9 @@ describe("GET /dead-letters", () => {
 
 describe("GET /dead-letters/groups", () => {
   test("the groups have the tenant's dead letters by error, and their fingerprint is a filter everywhere", async () => {
-    const { bury, get, post } = served();
-    await bury(2);
-    const [mail] = await bury(1, { type: "mail.send" });
+    const { deadLetter, get, post } = served();
+    await deadLetter(2);
+    const [mail] = await deadLetter(1, { type: "mail.send" });
     const answer = await get("/dead-letters/groups");
     expect(answer.status).toBe(200);
     expect(answer.headers.get("cache-control")).toBe("no-store");
@@ -146,9 +146,9 @@ describe("roles", () => {
 
 describe("an operation over HTTP", () => {
   test("an operation is accepted with its id and number, and can be followed to its end", async () => {
-    const { bury, post, get, run, broken } = served();
-    await bury(3);
-    await bury(1, { type: "mail.send" });
+    const { deadLetter, post, get, run, broken } = served();
+    await deadLetter(3);
+    await deadLetter(1, { type: "mail.send" });
     broken.mended = true;
     const { status, headers, json } = await post("/dead-letters/replay", { filter: { type: "order.ship" } });
     expect({ status, json }).toEqual({ status: 202, json: { operation_id: expect.any(String), matched: 3 } });
@@ -172,8 +172,8 @@ describe("an operation over HTTP", () => {
   });
 
   test("a dry run only counts", async () => {
-    const { bury, post, queues, deadLetters } = served();
-    await bury(2);
+    const { deadLetter, post, queues, deadLetters } = served();
+    await deadLetter(2);
     const answer = await post("/dead-letters/discard", { filter: {}, dry_run: true });
     expect(answer).toMatchObject({ status: 200, json: { matched: 2 } });
     expect(Object.keys(answer.json)).toEqual(["matched"]);
@@ -182,10 +182,10 @@ describe("an operation over HTTP", () => {
   });
 
   test("an operation by ids acts on each once, and counts ids that are not dead letters as skipped", async () => {
-    const { bury, post, get, run, recordOf } = served();
-    const [mine, other = newRecord()] = await bury(2);
+    const { deadLetter, post, get, run, recordOf } = served();
+    const [mine, other = newRecord()] = await deadLetter(2);
     const identity = { tenantId: "globex", principal: "gina", role: "operator" } as const;
-    const [foreign = newRecord()] = await bury(1, { identity });
+    const [foreign = newRecord()] = await deadLetter(1, { identity });
     const task_ids = [mine?.task_id, mine?.task_id, foreign.task_id, randomUUID()];
     const { json } = await post("/dead-letters/discard", { task_ids });
     expect(json.matched).toBe(1);
@@ -213,8 +213,8 @@ describe("an operation over HTTP", () => {
   });
 
   test("a failed operation is replayed only when its type is named", async () => {
-    const { post, bury, ports, finish, get } = served();
-    await bury(1);
+    const { post, deadLetter, ports, finish, get } = served();
+    await deadLetter(1);
     const { json } = await post("/dead-letters/discard", { filter: {} });
     const key = { tenant_id: "acme", task_id: json.operation_id };
     await ports.records.savePart(key, "operation#0", undefined, 0);
@@ -250,17 +250,17 @@ describe("an operation over HTTP", () => {
 
 describe("POST /tasks/{id}/retry", () => {
   test("a retry takes the task's message out of the DLQ soon", async () => {
-    const { bury, post, clock, run, buried } = served();
-    const [record] = await bury(1);
+    const { deadLetter, post, clock, run, deadLettered } = served();
+    const [record] = await deadLetter(1);
     expect(await post(`/tasks/${record?.task_id}/retry`, {})).toMatchObject({ status: 202 });
     await clock.advance(10_000);
     await run("high");
-    expect(buried()).toEqual([]);
+    expect(deadLettered()).toEqual([]);
   });
 
   test("a retry of a discarded task needs no sweep", async () => {
-    const { bury, post, start, finish, queues } = served();
-    const [record] = await bury(1);
+    const { deadLetter, post, start, finish, queues } = served();
+    const [record] = await deadLetter(1);
     await finish(await start("discard"));
     expect(await post(`/tasks/${record?.task_id}/retry`, {})).toMatchObject({ status: 202 });
     expect(queues.waiting("high")).toEqual([]);
@@ -268,8 +268,8 @@ describe("POST /tasks/{id}/retry", () => {
 });
 
 test("GET /queues shows the depth of each tier", async () => {
-  const { get, bury, accept } = served();
-  await bury(2);
+  const { get, deadLetter, accept } = served();
+  await deadLetter(2);
   await accept({ type: "order.ship", input: { n: 1 } });
   await accept({ type: "order.ship", input: { n: 1 }, delay_seconds: 60 });
   const on = { paused: false, paused_since: null, refusing_since: null };
@@ -317,8 +317,8 @@ test("GET /queues answers without ages when CloudWatch has none, or does not ans
 
 describe("recovery", () => {
   test("an admin has letters listed again whose records are gone; nobody else may, and no other queue exists", async () => {
-    const { bury, records, get, post, run, clock } = served();
-    const [record = newRecord()] = await bury(1);
+    const { deadLetter, records, get, post, run, clock } = served();
+    const [record = newRecord()] = await deadLetter(1);
     records.forget(record);
     expect((await get("/dead-letters")).json.dead_letters).toEqual([]);
     expect(await post("/queues/normal/recover", {})).toMatchObject(problem(403, "forbidden"));

@@ -55,7 +55,7 @@ describe("POST /tasks/cancel", () => {
 
   test("ids of others, and of tasks that have ended, count as skipped", async () => {
     const app = served();
-    const [ended] = await app.bury(1);
+    const [ended] = await app.deadLetter(1);
     const [mine] = await app.accepted(1);
     const identity = { tenantId: "globex", principal: "gina", role: "operator" } as const;
     const foreign = await app.accept({ type: "order.ship", input: { n: 1 } }, { identity });
@@ -71,8 +71,8 @@ describe("POST /tasks/cancel", () => {
 describe("POST /tasks/retry", () => {
   test("failed tasks are retried by filter, also discarded ones", async () => {
     const app = served();
-    const [kept, discarded] = await app.bury(2);
-    await app.bury(1, { type: "mail.send" });
+    const [kept, discarded] = await app.deadLetter(2);
+    await app.deadLetter(1, { type: "mail.send" });
     await app.post("/dead-letters/discard", { task_ids: [discarded?.task_id] });
     await app.run();
     const { json } = await app.post("/tasks/retry", { filter: { type: "order.ship" }, per_second: 10 });
@@ -105,7 +105,7 @@ describe("POST /operations/{operation_id}/cancel", () => {
 
   test("replays and discards are cancelled, too", async () => {
     const app = served();
-    await app.bury(1);
+    await app.deadLetter(1);
     for (const action of ["replay", "discard"]) {
       const { operation_id } = (await app.post(`/dead-letters/${action}`, { filter: {} })).json;
       expect(await app.post(`/operations/${operation_id}/cancel`)).toMatchObject({
@@ -185,7 +185,7 @@ describe("PATCH /operations/{operation_id}", () => {
 
   test("the rate of a replay is changed, and the replay keeps it", async () => {
     const app = served();
-    await app.bury(30);
+    await app.deadLetter(30);
     const { operation_id: id } = (await app.post("/dead-letters/replay", { filter: {} })).json;
     const { status, json } = await patch(app, id, { per_second: 1 });
     expect({ status, json }).toMatchObject({ status: 200, json: { operation_id: id, status: "pending", matched: 30 } });
@@ -197,7 +197,7 @@ describe("PATCH /operations/{operation_id}", () => {
 
   test("only of the caller's tenant, by an operator, between 1 and 100, and not of a cancel", async () => {
     const app = served();
-    await app.bury(1);
+    await app.deadLetter(1);
     const { operation_id: id } = (await app.post("/dead-letters/replay", { filter: {} })).json;
     const { operation_id: cancel } = (await app.post("/tasks/cancel", { filter: {} })).json;
     expect(await patch(app, id, { per_second: 5 }, gina)).toMatchObject(problem(404, "not_found"));

@@ -312,7 +312,7 @@ export async function move(world: World, key: Key): Promise<void> {
 async function replay(world: World, key: Key): Promise<void> {
   await control(world, key, "replay", async (ports, record) => {
     if (record.dead_letter_at === undefined) return record;
-    await world.core.actOnLetter.replayOne(ports, { ...key, dead_letter_at: record.dead_letter_at });
+    await world.core.actOnDeadLetter.replayOne(ports, { ...key, dead_letter_at: record.dead_letter_at });
     await world.core.requestSweep.requestSweep(ports, record.priority, "correlation");
     return record;
   });
@@ -331,7 +331,7 @@ export async function decide(world: World, { tenant_id, task_id, dead_letter_at:
 async function discard(world: World, key: Key): Promise<void> {
   await control(world, key, "discard", async (ports, record) => {
     if (record.dead_letter_at === undefined) return record;
-    await world.core.actOnLetter.discardOne(ports, { ...key, dead_letter_at: record.dead_letter_at });
+    await world.core.actOnDeadLetter.discardOne(ports, { ...key, dead_letter_at: record.dead_letter_at });
     await world.core.requestSweep.requestSweep(ports, record.priority, "correlation");
     return record;
   });

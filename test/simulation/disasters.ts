@@ -1,6 +1,6 @@
 import { retry } from "./clients.ts";
 import { judgeKept } from "./kept-laws.ts";
-import { loseOne } from "./lose-letters.ts";
+import { loseOne } from "./lose-dead-letters.ts";
 import { mend } from "./mend.ts";
 import { services, useUp } from "./weather.ts";
 import type { World } from "./world.ts";

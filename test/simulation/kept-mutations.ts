@@ -75,7 +75,7 @@ export const keptMutations: readonly Mutation[] = [
   },
   {
     name: "kept: nothing beside a dead letter",
-    file: "pipeline/end/bury.ts",
+    file: "pipeline/end/dead-letter.ts",
     in: "failForGood",
     find: "  await extras.keep(ports, record, kept.purge_at);\n",
     replace: "",
@@ -155,8 +155,8 @@ export const keptMutations: readonly Mutation[] = [
   {
     name: "kept: a dead letter for its task's retention alone",
     file: "pipeline/send/retention.ts",
-    in: "letterRetention",
-    find: "Math.max(record.retention_seconds, letterSeconds)",
+    in: "deadLetterRetention",
+    find: "Math.max(record.retention_seconds, deadLetterSeconds)",
     replace: "record.retention_seconds",
   },
   {

@@ -38,21 +38,21 @@ export const mutations: readonly Mutation[] = [
     name: "a sweep deletes the last copy of a dead letter",
     file: "control/sweep.ts",
     in: "judge",
-    find: "    await restoreLetter(ports, { ...letter, original_message }, log);\n    return { ...held, name: letterName(key), isStale: false };",
-    replace: "    return { ...held, name: letterName(key), isStale: true };",
+    find: "    await restoreDeadLetter(ports, { ...deadLetter, original_message }, log);\n    return { ...held, name: deadLetterName(key), isStale: false };",
+    replace: "    return { ...held, name: deadLetterName(key), isStale: true };",
   },
   {
     name: "a sweep leaves a message without a record alone",
     file: "control/sweep.ts",
     in: "judge",
-    find: "    await restoreLetter(ports, { ...letter, original_message }, log);\n",
+    find: "    await restoreDeadLetter(ports, { ...deadLetter, original_message }, log);\n",
     replace: "",
   },
   {
     name: "a dead letter comes back in another tier",
     file: "control/sweep.ts",
     in: "recordFrom",
-    find: "priority: letter.original_queue,",
+    find: "priority: deadLetter.original_queue,",
     replace: 'priority: "low",',
   },
   {
@@ -260,12 +260,12 @@ export const mutations: readonly Mutation[] = [
     replace: "({ round: { is: record.round } }) as const",
   },
   {
-    name: "a dead letter is buried before the task has failed",
-    file: "pipeline/end/bury.ts",
+    name: "a dead letter's message is sent before the task has failed",
+    file: "pipeline/end/dead-letter.ts",
     in: "failForGood",
     find: '    await ports.records.savePart(record, "envelope", await newestKept(ports, record, envelope), until);\n',
     replace:
-      '    await ports.records.savePart(record, "envelope", envelope, until);\n    await ports.queues.bury(record.priority, deadLetterOf({ ...record, dead_letter_at: now }, envelope), record.tenant_id);\n',
+      '    await ports.records.savePart(record, "envelope", envelope, until);\n    await ports.queues.deadLetter(record.priority, deadLetterOf({ ...record, dead_letter_at: now }, envelope), record.tenant_id);\n',
   },
   {
     name: "a heartbeat does not renew the lease",

@@ -146,10 +146,10 @@ function queuesFor(world: World, from: Invocation): Queues {
         () => queues.hold(messages),
       );
     },
-    bury: async (tier, letter, tenantId) => {
+    deadLetter: async (tier, letter, tenantId) => {
       witness.burying(letter, tenantId);
       const { original_message: original } = letter;
-      const what = () => `buries ${typeof original === "string" ? "garbage" : story.name(original.task_id)}`;
+      const what = () => `dead-letters ${typeof original === "string" ? "garbage" : story.name(original.task_id)}`;
       await ask(what, () => {
         queues.dead.push({ tier, letter });
       });

@@ -3,7 +3,7 @@ import type { Attempt, TaskRecord } from "../../src/core/model/record.ts";
 import { isTerminal, type Status } from "../../src/core/model/status.ts";
 import { isChildOf } from "../../src/core/pipeline/end/child-results.ts";
 import type { Part } from "../../src/core/ports/tasks.ts";
-import { judgeLetters } from "./letters.ts";
+import { judgeLetters } from "./dead-letters.ts";
 import type { Claim, Life } from "./lives.ts";
 import { familyType, lostType } from "./plans.ts";
 import type { World } from "./world.ts";
@@ -75,7 +75,7 @@ function judgeCosts(world: World): void {
   for (const { taskId, tenantId, claims, purged, children } of witness.lives.values()) {
     if (purged) continue;
     // Each letter of a discarded task requests the sweep of its DLQ.
-    const letters = tenantId === systemTenant ? witness.buried : 0;
+    const letters = tenantId === systemTenant ? witness.deadLettered : 0;
     const family = {
       parentClaims: parentClaims.get(taskId) ?? 0,
       childReceives: witness.costs.receivesOf(children.values()) + letters,
@@ -224,7 +224,7 @@ function judgeFailed({ queues, witness }: World, life: Life, record: TaskRecord,
   const hadMessage = life.claims.length > 0 || witness.costs.wasSent(life.taskId);
   if (life.discarded || !hadMessage) return;
   law(record.dead_letter_at !== undefined, "failed, and not among the dead letters");
-  law(record.buried_at !== undefined, "failed, and not known to be buried");
+  law(record.buried_at !== undefined, "failed, and not known to be dead-lettered");
   const letters = queues.dead.filter(
     (dead) =>
       "letter" in dead &&

@@ -2,7 +2,7 @@ import type { Change, Changed } from "../../src/core/model/change.ts";
 import type { DeadLetterMessage } from "../../src/core/model/envelope.ts";
 import { isInternal, systemTenant } from "../../src/core/model/internal-names.ts";
 import type { TaskKey, TaskRecord } from "../../src/core/model/record.ts";
-import { letterSeconds } from "../../src/core/pipeline/send/retention.ts";
+import { deadLetterSeconds } from "../../src/core/pipeline/send/retention.ts";
 import { beginSeconds } from "../../src/core/pipeline/work/batch-plan.ts";
 import { SeenFeatures } from "./features.ts";
 import { FlowLaws } from "./flow-laws.ts";
@@ -39,8 +39,8 @@ export class Witness extends Lives {
   /** Keys of objects that the list of stored objects has had. */
   readonly listed = new Set<string>();
   readonly letters = new LostLetters();
-  /** Number of letters that were buried. */
-  buried = 0;
+  /** Number of dead letters that were sent. */
+  deadLettered = 0;
   /** How many messages that nobody can read were put into tiers. */
   garbage = 0;
 
@@ -166,7 +166,7 @@ export class Witness extends Lives {
   /** The table has deleted the record with its retention, and a sweep has found a letter of it that no sweep had deleted in 14 days. */
   #isOfOldLetter({ task_id, status, dead_letter_at: diedAt = "" }: TaskRecord): boolean {
     const life = this.lives.get(task_id);
-    const isFresh = this.watched.time.now - Date.parse(diedAt) < letterSeconds * 1000 + 1000;
+    const isFresh = this.watched.time.now - Date.parse(diedAt) < deadLetterSeconds * 1000 + 1000;
     return status === "failed" && life?.purged === true && life.deaths.has(diedAt) && isFresh;
   }
 
@@ -281,14 +281,14 @@ export class Witness extends Lives {
 
   /** A letter may only say what is, or was, true: that a round of the task failed then. */
   burying(letter: DeadLetterMessage, tenantId: string | undefined): void {
-    this.buried += 1;
+    this.deadLettered += 1;
     const { original_message: original, last_failed_at: failedAt } = letter;
     if (typeof original === "string") return;
     const life = this.lives.get(original.task_id);
     if (!life?.deaths.has(failedAt))
-      this.violated("a letter is buried of a task that has not failed", original.task_id);
+      this.violated("a dead letter is sent of a task that has not failed", original.task_id);
     if (tenantId !== original.tenant_id)
-      this.violated("promise 6: a letter is buried for another tenant", original.task_id);
+      this.violated("promise 6: a dead letter is sent for another tenant", original.task_id);
   }
 
   /** @param mayJoin True for a submit that may join an earlier task. */
@@ -310,4 +310,4 @@ export class Witness extends Lives {
 
 /** A dead letter is kept for 14 days, until a new round begins or somebody discards it. */
 const letterUntil = ({ dead_letter_at: diedAt }: TaskRecord): number =>
-  diedAt === undefined ? 0 : Date.parse(diedAt) + letterSeconds * 1000;
+  diedAt === undefined ? 0 : Date.parse(diedAt) + deadLetterSeconds * 1000;

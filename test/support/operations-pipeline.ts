@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { matchByFilter } from "../../src/core/control/find-letters.ts";
+import { matchByFilter } from "../../src/core/control/find-dead-letters.ts";
 import { findOperation, type OperationAction, type OperationView } from "../../src/core/control/operation-state.ts";
 import { operationTypes } from "../../src/core/control/operation-types.ts";
 import { type OperationStart, onTasks, startOperation } from "../../src/core/control/start-operation.ts";
@@ -52,7 +52,7 @@ export function operationsPipeline(options: PipelineOptions = {}) {
    * Makes dead letters, one a millisecond, oldest first.
    * @param batch Number of tasks that die together, in any order.
    */
-  const bury = async (
+  const deadLetter = async (
     count: number,
     { type = "order.ship", tier = "normal" as Tier, identity = operator, batch = 1 } = {},
   ): Promise<TaskRecord[]> => {
@@ -92,10 +92,10 @@ export function operationsPipeline(options: PipelineOptions = {}) {
   };
 
   /** The task ids in a tier's DLQ. */
-  const buried = (tier: Tier = "normal"): string[] =>
-    queues.lettersOf(tier).map(({ body }) => JSON.parse(body).original_message.task_id);
+  const deadLettered = (tier: Tier = "normal"): string[] =>
+    queues.deadLettersOf(tier).map(({ body }) => JSON.parse(body).original_message.task_id);
 
   const deadLetters = async (filter = {}) => matchByFilter(ports, operator.tenantId, filter);
 
-  return { ...pipeline, records, ports, broken, run, bury, start, view, finish, buried, deadLetters };
+  return { ...pipeline, records, ports, broken, run, deadLetter, start, view, finish, deadLettered, deadLetters };
 }

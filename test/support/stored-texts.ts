@@ -74,7 +74,7 @@ export const storedTexts: readonly StoredText[] = [
     name: "dead letter",
     write: () =>
       sentBy((queues) =>
-        queues.bury(
+        queues.deadLetter(
           "normal",
           {
             ...{ original_message: exampleEnvelope(), failure_reason: "no", failure_type: "Error" },

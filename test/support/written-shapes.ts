@@ -19,7 +19,7 @@ export type Shapes = Record<string, string[]>;
 /** The writes of each port. */
 const writes = {
   records: ["create", "change", "savePart"],
-  queues: ["send", "sendCheck", "bury"],
+  queues: ["send", "sendCheck", "deadLetter"],
   lines: ["add", "takePlaces", "planCheck", "takeSlots", "shard"],
   steps: ["add", "saveState"],
   flowSettings: ["put", "countFailure", "tryBreaker"],

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
-import type { DeadLetterView } from "../../../src/core/control/find-letters.ts";
-import type { LetterGroups } from "../../../src/core/control/group-letters.ts";
+import type { DeadLetterView } from "../../../src/core/control/find-dead-letters.ts";
+import type { LetterGroups } from "../../../src/core/control/group-dead-letters.ts";
 import type { Deployment } from "../../../src/core/ports/deployments.ts";
 import { marksIn } from "../deployments.ts";
 import { count, counted, visible } from "../format.ts";

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import type { LetterGroups } from "../../../src/core/control/group-letters.ts";
+import type { LetterGroups } from "../../../src/core/control/group-dead-letters.ts";
 import { errorKinds } from "../../../src/core/model/errors.ts";
 import { tiers } from "../../../src/core/model/tier.ts";
 import type { Deployment } from "../../../src/core/ports/deployments.ts";

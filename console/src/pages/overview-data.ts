@@ -1,6 +1,6 @@
 import type { TypeList } from "../../../src/client/flow.ts";
 import type { ScheduleView } from "../../../src/client/schedules.ts";
-import type { LetterGroups } from "../../../src/core/control/group-letters.ts";
+import type { LetterGroups } from "../../../src/core/control/group-dead-letters.ts";
 import type { AlarmView, MetricSeries } from "../../../src/core/control/metric-history.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
 import type { Deployment } from "../../../src/core/ports/deployments.ts";

@@ -1,5 +1,5 @@
 import type { TypeList } from "../../../src/client/flow.ts";
-import type { LetterGroups } from "../../../src/core/control/group-letters.ts";
+import type { LetterGroups } from "../../../src/core/control/group-dead-letters.ts";
 import type { AlarmView } from "../../../src/core/control/metric-history.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
 import type { Deployment } from "../../../src/core/ports/deployments.ts";

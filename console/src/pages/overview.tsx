@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { TypeList } from "../../../src/client/flow.ts";
-import type { LetterGroups } from "../../../src/core/control/group-letters.ts";
+import type { LetterGroups } from "../../../src/core/control/group-dead-letters.ts";
 import type { AlarmView } from "../../../src/core/control/metric-history.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
 import type { Deployment } from "../../../src/core/ports/deployments.ts";

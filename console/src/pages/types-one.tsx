@@ -1,5 +1,5 @@
 import type { TypeList } from "../../../src/client/flow.ts";
-import type { LetterGroups } from "../../../src/core/control/group-letters.ts";
+import type { LetterGroups } from "../../../src/core/control/group-dead-letters.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
 import type { TypeView } from "../../../src/operations/views.ts";
 import { lastOf, newSince } from "../deployments.ts";

@@ -16,12 +16,12 @@ import { runNow } from "./run-now.ts";
  * Key of one dead letter: a task and the time at which it failed. A task that is replayed and fails again is another
  * one.
  */
-export interface LetterKey extends TaskKey {
+export interface DeadLetterKey extends TaskKey {
   dead_letter_at: string;
 }
 
 /** Outcome of a replay or discard of one dead letter. `skipped`: it no longer existed. */
-type LetterOutcome = "done" | "skipped" | "failed";
+type DeadLetterOutcome = "done" | "skipped" | "failed";
 
 interface ReadPorts {
   records: Records;
@@ -32,8 +32,8 @@ interface ReadPorts {
  * Starts a new round of a dead letter's task, if the dead letter still exists. May be repeated.
  * @throws PortUnavailable
  */
-export async function replayOne(ports: EndPorts & EntryPorts, letter: LetterKey): Promise<LetterOutcome> {
-  const record = await stillThere(ports, letter);
+export async function replayOne(ports: EndPorts & EntryPorts, deadLetter: DeadLetterKey): Promise<DeadLetterOutcome> {
+  const record = await stillThere(ports, deadLetter);
   if (record === undefined) return "skipped";
   try {
     await startRound(ports, record);
@@ -48,9 +48,9 @@ export async function replayOne(ports: EndPorts & EntryPorts, letter: LetterKey)
  * Removes a task from the dead letters; its record stays `failed`. May be repeated.
  * @throws PortUnavailable
  */
-export async function discardOne(ports: EndPorts, letter: LetterKey): Promise<LetterOutcome> {
-  const changed = await ports.records.change(letter, {
-    when: stillDeadLetter(ports, letter),
+export async function discardOne(ports: EndPorts, deadLetter: DeadLetterKey): Promise<DeadLetterOutcome> {
+  const changed = await ports.records.change(deadLetter, {
+    when: stillDeadLetter(ports, deadLetter),
     set: { updated_at: iso(ports.clock.now()) },
     remove: ["dead_letter_at", "buried_at"],
   });
@@ -64,23 +64,23 @@ export async function discardOne(ports: EndPorts, letter: LetterKey): Promise<Le
  * Returns the record if it still is this dead letter. This is a conditional write, as a read may return an old record:
  * then a replay would be left out, or a DLQ message deleted, by mistake.
  */
-export async function stillThere(ports: ReadPorts, letter: LetterKey): Promise<TaskRecord | undefined> {
-  const changed = await ports.records.change(letter, {
-    when: stillDeadLetter(ports, letter),
+export async function stillThere(ports: ReadPorts, deadLetter: DeadLetterKey): Promise<TaskRecord | undefined> {
+  const changed = await ports.records.change(deadLetter, {
+    when: stillDeadLetter(ports, deadLetter),
     set: { updated_at: iso(ports.clock.now()) },
   });
   return changed.done ? changed.record : undefined;
 }
 
-const stillDeadLetter = (ports: ReadPorts, letter: LetterKey) =>
+const stillDeadLetter = (ports: ReadPorts, deadLetter: DeadLetterKey) =>
   ({
     status: { is: "failed" },
-    dead_letter_at: { is: letter.dead_letter_at },
+    dead_letter_at: { is: deadLetter.dead_letter_at },
     purge_at: { above: Math.floor(ports.clock.now() / 1000) },
   }) as const;
 
 /** Outcome of an operation's action on one task. `skipped`: the task is no longer as it matched. */
-export type ActOutcome = LetterOutcome;
+export type ActOutcome = DeadLetterOutcome;
 
 export type ActPorts = ControlPorts &
   EntryPorts & { deliveries: Pick<Deliveries, "get" | "put">; receivers: Pick<Receivers, "get"> };

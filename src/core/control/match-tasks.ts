@@ -3,7 +3,7 @@ import { Problem } from "../model/problem.ts";
 import { hasEnded, isKept, iso, type TaskRecord } from "../model/record.ts";
 import type { Clock, Records } from "../ports/tasks.ts";
 import { type ControlPorts, isCancellable } from "./control.ts";
-import type { ReadSoFar } from "./find-letters.ts";
+import type { ReadSoFar } from "./find-dead-letters.ts";
 import { isSelected, type TaskFilter } from "./list.ts";
 import { waitsForItsTime } from "./run-now.ts";
 

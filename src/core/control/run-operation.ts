@@ -21,7 +21,7 @@ import {
 import { type PurgePorts, purgeBlobs } from "./purge-blobs.ts";
 import { pause, Speed, sampleSize } from "./slow-start.ts";
 import { partsPurgeAt } from "./start-operation.ts";
-import { letterName, type Sweeper, type SweepPorts, sweep } from "./sweep.ts";
+import { deadLetterName, type Sweeper, type SweepPorts, sweep } from "./sweep.ts";
 
 export interface OperationPorts extends SweepPorts, ActPorts, FamilyReadPorts, PurgePorts, EntryPorts {}
 
@@ -258,7 +258,7 @@ const wait = ({ clock }: OperationPorts, ms: number): Promise<void> =>
 function noteStarted({ action, unswept, speed }: Run, { key, entry: [, mark, deadLetterAt] }: Matched): void {
   speed.started(key);
   const at = action === "replay" || action === "discard" ? mark : deadLetterAt;
-  if (at) unswept.add(letterName({ ...key, dead_letter_at: at }));
+  if (at) unswept.add(deadLetterName({ ...key, dead_letter_at: at }));
 }
 
 function logFailure({ action, task }: Run, { key }: Matched, error: unknown): ActOutcome {

@@ -5,10 +5,10 @@ import { systemTenant } from "../model/internal-names.ts";
 import { parseDeadLetter } from "../model/read-envelope.ts";
 import { isKept, iso, type TaskRecord } from "../model/record.ts";
 import type { Tier } from "../model/tier.ts";
-import { letterRetention, letterSeconds } from "../pipeline/send/retention.ts";
-import type { DeadLetterQueues, HeldLetter } from "../ports/queues.ts";
+import { deadLetterRetention, deadLetterSeconds } from "../pipeline/send/retention.ts";
+import type { DeadLetterQueues, ReceivedDeadLetter } from "../ports/queues.ts";
 import type { Clock, Log, OnceStore, QueueDepths, Records } from "../ports/tasks.ts";
-import { type LetterKey, stillThere } from "./act-on-task.ts";
+import { type DeadLetterKey, stillThere } from "./act-on-task.ts";
 import { pause } from "./slow-start.ts";
 
 /*
@@ -51,19 +51,19 @@ class SweepLater extends TaskError {
 const readers = 4;
 
 /** Minimum speed of a pass, from which its length is computed: far below the speed that `readers` reach. */
-const lettersPerSecond = 200;
+const deadLettersPerSecond = 200;
 
 const leastHoldSeconds = 60;
 
 /** Maximum length of a pass: SQS allows at most 120,000 messages in flight. */
-const longestHoldSeconds = leastHoldSeconds + 120_000 / lettersPerSecond;
+const longestHoldSeconds = leastHoldSeconds + 120_000 / deadLettersPerSecond;
 
 /** A pass stops reading this time before its hold ends, in milliseconds, to release its messages in time. */
 const marginMs = 10_000;
 
 /** Returns a short name of a dead letter. */
-export const letterName = (letter: LetterKey): string =>
-  fingerprint([letter.tenant_id, letter.task_id, letter.dead_letter_at]).slice(0, 16);
+export const deadLetterName = (deadLetter: DeadLetterKey): string =>
+  fingerprint([deadLetter.tenant_id, deadLetter.task_id, deadLetter.dead_letter_at]).slice(0, 16);
 
 /** Result of a sweep. */
 export interface Swept {
@@ -112,8 +112,8 @@ async function lock(ports: SweepPorts, tier: Tier, { owner, endMs, signal }: Swe
   }
 }
 
-const holdSecondsFor = (letters: number): number =>
-  Math.min(longestHoldSeconds, leastHoldSeconds + Math.ceil(letters / lettersPerSecond));
+const holdSecondsFor = (deadLetters: number): number =>
+  Math.min(longestHoldSeconds, leastHoldSeconds + Math.ceil(deadLetters / deadLettersPerSecond));
 
 /** Releases the lock. When that fails, the lock expires by itself. */
 const unlock = (ports: SweepPorts, tier: Tier, { owner, log }: Sweeper): Promise<void> =>
@@ -166,7 +166,7 @@ interface Found {
   /** Number of deleted surplus messages. Their letters are not in `deleted`, as one message of each is kept. */
   surplus: number;
   /** Messages to release, without their bodies. */
-  held: HeldLetter[];
+  held: ReceivedDeadLetter[];
   /** True when the time ran out before the DLQ seemed empty. */
   cutShort: boolean;
 }
@@ -195,13 +195,13 @@ async function readAll(ports: SweepPorts, tier: Tier, sweeper: Sweeper, { untilM
   for (let now = ports.clock.now(); now < untilMs - marginMs; now = ports.clock.now()) {
     sweeper.signal.throwIfAborted();
     const holdSeconds = Math.ceil((untilMs - now) / 1000);
-    const letters = await ports.deadLetterQueues.receive(tier, holdSeconds, sweeper.waitSeconds);
-    if (letters.length === 0) return;
-    const judged = await Promise.all(letters.map((letter) => judge(ports, letter, sweeper.log)));
+    const deadLetters = await ports.deadLetterQueues.receive(tier, holdSeconds, sweeper.waitSeconds);
+    if (deadLetters.length === 0) return;
+    const judged = await Promise.all(deadLetters.map((deadLetter) => judge(ports, deadLetter, sweeper.log)));
     const stale = judged.filter(({ isStale }) => isStale);
     const current = judged.filter(({ isStale }) => !isStale);
-    const surplus = current.filter((letter) => isSurplus(found.kept, letter));
-    const held = current.filter((letter) => !surplus.includes(letter));
+    const surplus = current.filter((deadLetter) => isSurplus(found.kept, deadLetter));
+    const held = current.filter((deadLetter) => !surplus.includes(deadLetter));
     found.held.push(...held.map(({ messageId, receiptHandle }) => ({ messageId, receiptHandle, body: "" })));
     if (stale.length + surplus.length > 0) await ports.deadLetterQueues.delete(tier, [...stale, ...surplus]);
     found.surplus += surplus.length;
@@ -210,7 +210,7 @@ async function readAll(ports: SweepPorts, tier: Tier, sweeper: Sweeper, { untilM
   found.cutShort = true;
 }
 
-interface Judged extends HeldLetter {
+interface Judged extends ReceivedDeadLetter {
   /** Undefined: the body cannot be parsed. */
   name: string | undefined;
   isStale: boolean;
@@ -221,27 +221,27 @@ interface Judged extends HeldLetter {
  * task has no record: it is the last copy, and becomes the record, until SQS would delete it anyway. A record that is
  * there and is no dead letter, or whose retention has ended, shows that the letter is stale.
  */
-async function judge(ports: SweepPorts, held: HeldLetter, log: Sweeper["log"]): Promise<Judged> {
-  const letter = parseDeadLetter(held.body);
-  if (letter === undefined || typeof letter.original_message === "string") {
+async function judge(ports: SweepPorts, held: ReceivedDeadLetter, log: Sweeper["log"]): Promise<Judged> {
+  const deadLetter = parseDeadLetter(held.body);
+  if (deadLetter === undefined || typeof deadLetter.original_message === "string") {
     return { ...held, name: undefined, isStale: false };
   }
-  const original_message = letter.original_message;
+  const original_message = deadLetter.original_message;
   const { tenant_id, task_id } = original_message;
-  const key = { tenant_id, task_id, dead_letter_at: letter.last_failed_at };
+  const key = { tenant_id, task_id, dead_letter_at: deadLetter.last_failed_at };
   const record = await ports.records.get(key);
   if (record === undefined) {
-    if (isOver(ports.clock, key.dead_letter_at)) return { ...held, name: letterName(key), isStale: true };
-    await restoreLetter(ports, { ...letter, original_message }, log);
-    return { ...held, name: letterName(key), isStale: false };
+    if (isOver(ports.clock, key.dead_letter_at)) return { ...held, name: deadLetterName(key), isStale: true };
+    await restoreDeadLetter(ports, { ...deadLetter, original_message }, log);
+    return { ...held, name: deadLetterName(key), isStale: false };
   }
   const isCurrent = record.dead_letter_at === key.dead_letter_at && isKept(record, ports.clock.now());
-  return { ...held, name: letterName(key), isStale: !isCurrent && (await stillThere(ports, key)) === undefined };
+  return { ...held, name: deadLetterName(key), isStale: !isCurrent && (await stillThere(ports, key)) === undefined };
 }
 
 /** True when a dead letter's time is over: its record was deleted with its retention, and is not lost. */
 const isOver = (clock: Clock, deadLetterAt: string): boolean =>
-  clock.now() - Date.parse(deadLetterAt) >= letterSeconds * 1000;
+  clock.now() - Date.parse(deadLetterAt) >= deadLetterSeconds * 1000;
 
 /**
  * True when another message of the same letter is kept. SQS may deliver one message twice, which is not another
@@ -255,10 +255,15 @@ function isSurplus(kept: Map<string, string>, { name, messageId }: Judged): bool
 }
 
 /** Makes messages visible again. When that fails, they become visible when their hold ends. */
-async function release(ports: SweepPorts, tier: Tier, { log }: Sweeper, held: readonly HeldLetter[]): Promise<void> {
+async function release(
+  ports: SweepPorts,
+  tier: Tier,
+  { log }: Sweeper,
+  held: readonly ReceivedDeadLetter[],
+): Promise<void> {
   const share = Math.ceil(held.length / readers);
   const shares = Array.from({ length: readers }, (_, index) => held.slice(index * share, (index + 1) * share));
-  const ends = await Promise.allSettled(shares.map((letters) => ports.deadLetterQueues.release(tier, letters)));
+  const ends = await Promise.allSettled(shares.map((deadLetters) => ports.deadLetterQueues.release(tier, deadLetters)));
   const failed = ends.find((end) => end.status === "rejected");
   if (failed !== undefined) {
     log.warn("could not release messages of a DLQ; they become visible when their hold ends", {
@@ -290,15 +295,15 @@ const kindOf = (kind: string): ErrorKind | undefined => errorKinds.find((one) =>
  * lost: tags, files, callback, history, a retention of more than 14 days.
  * @returns False: Offload did not write the message, or somebody else has made the record.
  */
-export async function restoreLetter(
+export async function restoreDeadLetter(
   ports: RestorePorts,
-  letter: DeadLetterMessage & { original_message: Envelope },
+  deadLetter: DeadLetterMessage & { original_message: Envelope },
   log: Pick<Log, "warn">,
 ): Promise<boolean> {
-  const { original_message: envelope, failure_kind, first_failed_at, last_failed_at } = letter;
+  const { original_message: envelope, failure_kind, first_failed_at, last_failed_at } = deadLetter;
   const kind = kindOf(failure_kind);
   if (kind === undefined || ![envelope.enqueued_at, first_failed_at, last_failed_at].every(isTime)) return false;
-  const record = recordFrom(ports, letter, kind);
+  const record = recordFrom(ports, deadLetter, kind);
   // Before the record: a dead letter that is listed can be replayed.
   await ports.records.savePart(record, "envelope", envelope, record.purge_at);
   const earlier = await ports.records.create(record, iso(ports.clock.now()));
@@ -314,15 +319,15 @@ export async function restoreLetter(
 
 function recordFrom(
   ports: RestorePorts,
-  { original_message: envelope, ...letter }: DeadLetterMessage & { original_message: Envelope },
+  { original_message: envelope, ...deadLetter }: DeadLetterMessage & { original_message: Envelope },
   kind: ErrorKind,
 ): TaskRecord {
-  const attempts = Math.min(Math.max(0, Math.floor(letter.attempt_count)), 20);
+  const attempts = Math.min(Math.max(0, Math.floor(deadLetter.attempt_count)), 20);
   const record: TaskRecord = {
     tenant_id: envelope.tenant_id,
     task_id: envelope.task_id,
     type: envelope.type,
-    priority: letter.original_queue,
+    priority: deadLetter.original_queue,
     status: "failed",
     requested_by: envelope.requested_by,
     correlation_id: envelope.correlation_id,
@@ -337,17 +342,17 @@ function recordFrom(
     max_attempts: envelope.max_attempts,
     due_at: envelope.enqueued_at,
     retention_seconds: usualRetentionSeconds,
-    finished_at: letter.last_failed_at,
+    finished_at: deadLetter.last_failed_at,
     history: [],
-    error: letter.failure_reason,
-    error_type: letter.failure_type,
+    error: deadLetter.failure_reason,
+    error_type: deadLetter.failure_type,
     error_kind: kind,
     ...(kind === "business_rule" && { needs_review: true as const }),
-    first_failed_at: letter.first_failed_at,
-    dead_letter_at: letter.last_failed_at,
+    first_failed_at: deadLetter.first_failed_at,
+    dead_letter_at: deadLetter.last_failed_at,
     // The message is there.
-    buried_at: letter.last_failed_at,
+    buried_at: deadLetter.last_failed_at,
     purge_at: 0,
   };
-  return { ...record, ...letterRetention(ports, record) };
+  return { ...record, ...deadLetterRetention(ports, record) };
 }

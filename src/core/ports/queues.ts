@@ -30,7 +30,7 @@ export interface WorkQueues {
 }
 
 /** A message of a DLQ that is hidden from other readers. */
-export interface HeldLetter {
+export interface ReceivedDeadLetter {
   messageId: string;
   receiptHandle: string;
   body: string;
@@ -43,8 +43,8 @@ export interface DeadLetterQueues {
    * is left.
    * @param waitSeconds Maximum time to wait for the first message, 1 to 4. Default: 1.
    */
-  receive(tier: Tier, holdSeconds: number, waitSeconds?: number): Promise<HeldLetter[]>;
-  delete(tier: Tier, letters: readonly HeldLetter[]): Promise<void>;
+  receive(tier: Tier, holdSeconds: number, waitSeconds?: number): Promise<ReceivedDeadLetter[]>;
+  delete(tier: Tier, letters: readonly ReceivedDeadLetter[]): Promise<void>;
   /** Makes messages visible again immediately. */
-  release(tier: Tier, letters: readonly HeldLetter[]): Promise<void>;
+  release(tier: Tier, letters: readonly ReceivedDeadLetter[]): Promise<void>;
 }

@@ -184,7 +184,7 @@ export interface Queues {
     runsOn?: "container" | undefined,
   ): Promise<void>;
   /** Sends a dead letter to the tier's DLQ. */
-  bury(tier: Tier, letter: DeadLetterMessage, tenantId: string | undefined): Promise<void>;
+  deadLetter(tier: Tier, deadLetter: DeadLetterMessage, tenantId: string | undefined): Promise<void>;
 }
 
 /** Number of messages in a queue. SQS's figures are approximate and late. */

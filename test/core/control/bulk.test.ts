@@ -36,8 +36,8 @@ const keyOf = (task_id: string) => ({ tenant_id: "acme", task_id });
 describe("matching tasks", () => {
   test("a cancel matches tasks that have not ended, and no operation", async () => {
     const pipeline = operationsPipeline();
-    const { ports, accept, bury, start } = pipeline;
-    await bury(1);
+    const { ports, accept, deadLetter, start } = pipeline;
+    await deadLetter(1);
     const waiting = await accepted(pipeline, 2);
     const later = await accept({ type: "order.ship", input: { n: 1 }, delay_seconds: 60 });
     const [gone = newRecord()] = await accepted(pipeline, 1);
@@ -62,8 +62,8 @@ describe("matching tasks", () => {
   });
 
   test("a retry matches failed tasks, also discarded ones", async () => {
-    const { ports, bury, accept } = operationsPipeline();
-    const [kept = newRecord(), discarded = newRecord()] = await bury(2);
+    const { ports, deadLetter, accept } = operationsPipeline();
+    const [kept = newRecord(), discarded = newRecord()] = await deadLetter(2);
     await discardOne(ports, { ...keyOf(discarded.task_id), dead_letter_at: discarded.dead_letter_at ?? "" });
     await accept({ type: "order.ship", input: { n: 1 } });
     expect(ids(await matchTasksByFilter(ports, "acme", "retry", {}))).toEqual(ids([kept, discarded]));
@@ -161,19 +161,19 @@ describe("a cancel of many tasks", () => {
 describe("a retry of many tasks", () => {
   test("each matched task has one new round, and its message leaves the DLQ", async () => {
     const pipeline = operationsPipeline();
-    const { bury, finish, buried } = pipeline;
-    const orders = await bury(12);
-    const mails = await bury(2, { type: "mail.send" });
+    const { deadLetter, finish, deadLettered } = pipeline;
+    const orders = await deadLetter(12);
+    const mails = await deadLetter(2, { type: "mail.send" });
     const operationId = await begin(pipeline, "retry", { type: "order.ship" }, 10);
     expect(await finish(operationId)).toMatchObject({ status: "completed", matched: 12, done: 12 });
     for (const record of await now(pipeline, orders)) expect(record).toMatchObject({ status: "pending", round: 2 });
-    expect(buried().toSorted()).toEqual(ids(mails));
+    expect(deadLettered().toSorted()).toEqual(ids(mails));
   });
 
   test("a task that somebody else has retried counts as skipped, also when it has failed again", async () => {
     const pipeline = operationsPipeline();
-    const { bury, finish, run, ports, recordOf } = pipeline;
-    const [record = newRecord()] = await bury(1);
+    const { deadLetter, finish, run, ports, recordOf } = pipeline;
+    const [record = newRecord()] = await deadLetter(1);
     const operationId = await begin(pipeline, "retry");
     await retry(ports, await recordOf(record));
     await run("normal");
@@ -211,8 +211,8 @@ describe("a cancelled operation", () => {
 
   test("one that runs stops within its window, and counts exactly what it has done", async () => {
     const pipeline = operationsPipeline();
-    const { bury, view, clock, run, buried } = pipeline;
-    const letters = await bury(40);
+    const { deadLetter, view, clock, run, deadLettered } = pipeline;
+    const deadLetters = await deadLetter(40);
     const operationId = await begin(pipeline, "retry", {}, 1);
     const { pass, working } = begun(pipeline);
     await pass(14_000);
@@ -220,20 +220,20 @@ describe("a cancelled operation", () => {
     await pass(60_000);
     await working;
     const seen = await view(operationId);
-    const again = (await now(pipeline, letters)).filter(({ round }) => round === 2);
+    const again = (await now(pipeline, deadLetters)).filter(({ round }) => round === 2);
     expect(seen).toMatchObject({ status: "cancelled", matched: 40, done: again.length, skipped: 0, failed: 0 });
     expect(again.length).toBeGreaterThan(10);
     expect(again.length).toBeLessThan(25);
     // The sweep that it asked for takes the messages of these out of the DLQ.
     await clock.advance(10_000);
     await run("high");
-    expect(buried()).toHaveLength(40 - again.length);
+    expect(deadLettered()).toHaveLength(40 - again.length);
   });
 
   test("one whose queue is down counts the tasks that it could not change as failed", async () => {
     const pipeline = operationsPipeline();
-    const { bury, view, queues } = pipeline;
-    await bury(3);
+    const { deadLetter, view, queues } = pipeline;
+    await deadLetter(3);
     const operationId = await begin(pipeline, "retry");
     const send = queues.send.bind(queues);
     queues.send = async (message) => {
@@ -251,12 +251,12 @@ describe("a cancelled operation", () => {
 
   test("what an attempt has done that died is counted from the tasks themselves", async () => {
     const pipeline = operationsPipeline();
-    const { bury, view, ports, recordOf } = pipeline;
-    const letters = await bury(5);
+    const { deadLetter, view, ports, recordOf } = pipeline;
+    const deadLetters = await deadLetter(5);
     const operationId = await begin(pipeline, "retry");
     const key = keyOf(operationId);
     await ports.records.savePart(key, "operation", { ...(await loadState(ports.records, key)), window: 5 }, 0);
-    for (const record of letters.slice(0, 2)) await retry(ports, await recordOf(record));
+    for (const record of deadLetters.slice(0, 2)) await retry(ports, await recordOf(record));
     expect(await view(operationId)).toMatchObject({ status: "pending", done: 0 });
     await cancelled(pipeline, operationId);
     expect(await view(operationId)).toMatchObject({ status: "cancelled", matched: 5, done: 2, skipped: 0 });
@@ -264,19 +264,19 @@ describe("a cancelled operation", () => {
 
   test("what an attempt has done that died is counted, also when the next one is cancelled before it comes to that", async () => {
     const pipeline = operationsPipeline();
-    const { bury, view, ports, recordOf } = pipeline;
-    const letters = await bury(8);
+    const { deadLetter, view, ports, recordOf } = pipeline;
+    const deadLetters = await deadLetter(8);
     const operationId = await begin(pipeline, "retry", {}, 1);
     const key = keyOf(operationId);
     await ports.records.savePart(key, "operation", { ...(await loadState(ports.records, key)), window: 8 }, 0);
     // The list is newest first: these are the last ones of the window.
-    for (const record of letters.slice(0, 2)) await retry(ports, await recordOf(record));
+    for (const record of deadLetters.slice(0, 2)) await retry(ports, await recordOf(record));
     const { pass, working } = begun(pipeline);
     await pass(1_500);
     await cancelled(pipeline, operationId);
     await pass(60_000);
     await working;
-    const again = (await now(pipeline, letters)).filter(({ round }) => round === 2);
+    const again = (await now(pipeline, deadLetters)).filter(({ round }) => round === 2);
     expect(again.length).toBeLessThan(8);
     expect(await view(operationId)).toMatchObject({ status: "cancelled", done: again.length, skipped: 0, failed: 0 });
   });

@@ -144,8 +144,8 @@ describe("a task whose message waits in its tier", () => {
     const record = await pipeline.accept({ input: small });
     await changePriority(pipeline.ports, record, "high");
     await pipeline.drain();
-    expect(pipeline.queues.lettersOf("low")).toEqual([]);
-    expect(pipeline.queues.lettersOf("high").map(({ body }) => parseDeadLetter(body))).toMatchObject([
+    expect(pipeline.queues.deadLettersOf("low")).toEqual([]);
+    expect(pipeline.queues.deadLettersOf("high").map(({ body }) => parseDeadLetter(body))).toMatchObject([
       { original_queue: "high" },
     ]);
   });

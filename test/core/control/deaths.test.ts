@@ -55,7 +55,7 @@ class World {
     const { dice, pipeline, action } = this;
     const count = dice.int(1, 35);
     const make = async (type: string, amount: number) => {
-      if (action === "retry") return pipeline.bury(amount, { type });
+      if (action === "retry") return pipeline.deadLetter(amount, { type });
       const body = { type, input: { n: 1 }, delay_seconds: 20 * 86_400 };
       return Promise.all(Array.from({ length: amount }, () => pipeline.accept(body)));
     };

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { errorHint } from "../../../src/core/control/group-letters.ts";
+import { errorHint } from "../../../src/core/control/group-dead-letters.ts";
 
 test.each([
   ["HTTP 401", "HTTP 401 Unauthorized"],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { errorFingerprint, withoutVariables } from "../../../src/core/control/find-letters.ts";
+import { errorFingerprint, withoutVariables } from "../../../src/core/control/find-dead-letters.ts";
 
 describe("an error's text without its variable parts", () => {
   test.for<[string, string]>([

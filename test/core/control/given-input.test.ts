@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { retry } from "../../../src/core/control/control.ts";
-import { listDeadLetters } from "../../../src/core/control/find-letters.ts";
+import { listDeadLetters } from "../../../src/core/control/find-dead-letters.ts";
 import { checkGiven } from "../../../src/core/control/given-input.ts";
 import { changePriority } from "../../../src/core/control/move.ts";
 import { PermanentError, PortUnavailable } from "../../../src/core/model/errors.ts";
@@ -20,8 +20,8 @@ async function failed({ failsTo = 1, more = {} as Partial<TaskType>, body = {} }
   const accepted = await pipeline.accept({ input: { n: 1 }, ...body });
   await pipeline.drain();
   const record = await pipeline.recordOf(accepted);
-  const letters = () => listDeadLetters(pipeline.ports, "acme", {}, { limit: 10, from: undefined });
-  return { ...pipeline, record, ran, letters };
+  const deadLetters = () => listDeadLetters(pipeline.ports, "acme", {}, { limit: 10, from: undefined });
+  return { ...pipeline, record, ran, deadLetters };
 }
 
 const given = (n: number, version = 1) => ({ input: { n }, version });
@@ -36,12 +36,12 @@ describe("a retry with an input", () => {
   });
 
   test("a later failure leaves a dead letter with it, and later rounds run with it", async () => {
-    const { ports, record, ran, drain, recordOf, letters, queues, clock } = await failed({ failsTo: 2 });
+    const { ports, record, ran, drain, recordOf, deadLetters, queues, clock } = await failed({ failsTo: 2 });
     await clock.advance(1);
     await retry(ports, record, given(2));
     await drain();
-    expect((await letters()).items).toMatchObject([{ input: { n: 2 } }]);
-    const messages = queues.lettersOf("normal").map(({ body }) => JSON.parse(body).original_message.input);
+    expect((await deadLetters()).items).toMatchObject([{ input: { n: 2 } }]);
+    const messages = queues.deadLettersOf("normal").map(({ body }) => JSON.parse(body).original_message.input);
     expect(messages).toEqual([{ n: 2 }]);
     await retry(ports, await recordOf(record));
     await drain();
@@ -146,12 +146,12 @@ describe("a retry with an input", () => {
   });
 
   test("a large input goes to the bucket", async () => {
-    const { ports, record, drain, recordOf, letters } = await failed();
+    const { ports, record, drain, recordOf, deadLetters } = await failed();
     const text = "x".repeat(100_000);
     await retry(ports, record, { input: { n: 2, text }, version: 1 });
     await drain();
     expect(await recordOf(record)).toMatchObject({ status: "completed" });
-    expect((await letters()).items).toEqual([]);
+    expect((await deadLetters()).items).toEqual([]);
     await expect(
       retry(ports, { ...record, round: 2 }, { input: { n: 2, text: "x".repeat(1_100_000) }, version: 1 }),
     ).rejects.toMatchObject({ code: "too_large" });

@@ -3,36 +3,36 @@ import {
   errorFingerprint,
   listDeadLetters,
   matchByFilter,
-  mostLetters,
-} from "../../../src/core/control/find-letters.ts";
-import { groupDeadLetters } from "../../../src/core/control/group-letters.ts";
+  mostDeadLetters,
+} from "../../../src/core/control/find-dead-letters.ts";
+import { groupDeadLetters } from "../../../src/core/control/group-dead-letters.ts";
 import { iso, type TaskRecord } from "../../../src/core/model/record.ts";
 import { memoryPipeline, newRecord } from "../../support/memory-pipeline.ts";
 
 /** A pipeline with dead letters of the given errors, one a second, oldest first. */
 async function withErrors(...errors: (readonly [type: string, error: string])[]) {
   const pipeline = memoryPipeline();
-  const letters: TaskRecord[] = [];
+  const deadLetters: TaskRecord[] = [];
   for (const [type, error] of errors) {
     await pipeline.clock.advance(1_000);
     const now = iso(pipeline.clock.now());
     const failed = { status: "failed", dead_letter_at: now, first_failed_at: now } as const;
     const record = newRecord({ ...failed, type, error, error_type: "Error", error_kind: "permanent" });
     await pipeline.records.create(record, now);
-    letters.push(record);
+    deadLetters.push(record);
   }
-  return { ...pipeline, letters };
+  return { ...pipeline, deadLetters };
 }
 
 describe("groups of dead letters", () => {
   test("dead letters of one type and error are one group, the largest first", async () => {
-    const { ports, letters } = await withErrors(
+    const { ports, deadLetters } = await withErrors(
       ["order.ship", "order 17 has no address"],
       ["order.ship", "the printer is out of paper"],
       ["mail.send", "order 17 has no address"],
       ["order.ship", "order 4711 has no address"],
     );
-    const [first, printer, mail, newest] = letters;
+    const [first, printer, mail, newest] = deadLetters;
     const { groups, complete } = await groupDeadLetters(ports, "acme", {});
     expect(complete).toBe(true);
     expect(groups[0]).toEqual({
@@ -53,7 +53,7 @@ describe("groups of dead letters", () => {
   });
 
   test("a group's fingerprint finds its dead letters in the list and for operations", async () => {
-    const { ports, letters } = await withErrors(
+    const { ports, deadLetters } = await withErrors(
       ["a", "order 17 is late"],
       ["a", "no paper"],
       ["a", "order 18 is late"],
@@ -61,7 +61,7 @@ describe("groups of dead letters", () => {
     const { groups } = await groupDeadLetters(ports, "acme", {});
     const filter = { fingerprint: groups[0]?.fingerprint };
     const page = await listDeadLetters(ports, "acme", filter, { limit: 100, from: undefined });
-    const expected = [letters[2]?.task_id, letters[0]?.task_id];
+    const expected = [deadLetters[2]?.task_id, deadLetters[0]?.task_id];
     expect(page.items.map(({ task_id }) => task_id)).toEqual(expected);
     expect(new Set(page.items.map(({ fingerprint }) => fingerprint))).toEqual(new Set([filter.fingerprint]));
     expect((await matchByFilter(ports, "acme", filter)).map(({ task_id }) => task_id)).toEqual(expected);
@@ -83,9 +83,9 @@ describe("groups of dead letters", () => {
     };
     const { groups, complete } = await groupDeadLetters(ports, "acme", {});
     expect({ count: groups[0]?.count, complete, read }).toEqual({
-      count: mostLetters,
+      count: mostDeadLetters,
       complete: false,
-      read: mostLetters,
+      read: mostDeadLetters,
     });
   });
 

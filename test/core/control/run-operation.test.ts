@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { replayOne } from "../../../src/core/control/act-on-task.ts";
-import { mostLetters } from "../../../src/core/control/find-letters.ts";
+import { mostDeadLetters } from "../../../src/core/control/find-dead-letters.ts";
 import type { OperationAction } from "../../../src/core/control/operation-state.ts";
 import { operationTypes } from "../../../src/core/control/operation-types.ts";
 import { PortUnavailable } from "../../../src/core/model/errors.ts";
@@ -40,9 +40,9 @@ describe("an operation", () => {
 
   test("a replay covers exactly what its filter matched, and a discard empties the rest of the DLQ", async () => {
     const pipeline = operationsPipeline();
-    const { bury, start, finish, broken, run, buried, deadLetters } = pipeline;
-    const orders = await bury(30);
-    const mails = await bury(20, { type: "mail.send" });
+    const { deadLetter, start, finish, broken, run, deadLettered, deadLetters } = pipeline;
+    const orders = await deadLetter(30);
+    const mails = await deadLetter(20, { type: "mail.send" });
     broken.mended = true;
     broken.starts.length = 0;
 
@@ -55,23 +55,23 @@ describe("an operation", () => {
       skipped: 0,
       failed: 0,
     });
-    expect(buried().toSorted()).toEqual(ids(mails).toSorted());
+    expect(deadLettered().toSorted()).toEqual(ids(mails).toSorted());
     for (let batch = 0; batch < 3; batch++) await run("normal");
     expect(broken.starts.toSorted()).toEqual(ids(orders).toSorted());
     for (const record of await now(pipeline, orders)) expect(record).toMatchObject({ status: "completed", round: 2 });
     expect(ids(await deadLetters()).toSorted()).toEqual(ids(mails).toSorted());
 
     expect(await finish(await start("discard"))).toMatchObject({ matched: 20, done: 20, skipped: 0, failed: 0 });
-    expect(buried()).toEqual([]);
+    expect(deadLettered()).toEqual([]);
     expect(await deadLetters()).toEqual([]);
     for (const record of await now(pipeline, mails)) expect(record).toMatchObject({ status: "failed", round: 1 });
   });
 
   test.for([1, 3, 10, 100])("a replay starts at most %i tasks a second, and not much fewer", async (perSecond) => {
     const pipeline = operationsPipeline();
-    const buried = await pipeline.bury(25);
+    const deadLettered = await pipeline.deadLetter(25);
     await pipeline.finish(await pipeline.start("replay", {}, { perSecond }));
-    const times = (await now(pipeline, buried)).map(({ due_at }) => Date.parse(due_at)).sort((a, b) => a - b);
+    const times = (await now(pipeline, deadLettered)).map(({ due_at }) => Date.parse(due_at)).sort((a, b) => a - b);
     for (const time of times) {
       expect(times.filter((other) => other >= time && other < time + 1000).length).toBeLessThanOrEqual(perSecond);
     }
@@ -80,8 +80,8 @@ describe("an operation", () => {
 
   test("a replay does not replay a task twice that fails again while it runs", async () => {
     const pipeline = operationsPipeline();
-    const { bury, start, clock, view } = pipeline;
-    const buried = await bury(15);
+    const { deadLetter, start, clock, view } = pipeline;
+    const deadLettered = await deadLetter(15);
     const operationId = await start("replay", {}, { perSecond: 1 });
     const working = pipeline.run("high");
     for (let second = 0; second < 20; second++) {
@@ -91,13 +91,14 @@ describe("an operation", () => {
     await working;
     await pipeline.drain();
     expect(await view(operationId)).toMatchObject({ status: "completed", done: 15, skipped: 0 });
-    for (const record of await now(pipeline, buried)) expect(record).toMatchObject({ status: "failed", round: 2 });
-    expect(pipeline.buried().toSorted()).toEqual(ids(buried).toSorted());
+    for (const record of await now(pipeline, deadLettered))
+      expect(record).toMatchObject({ status: "failed", round: 2 });
+    expect(pipeline.deadLettered().toSorted()).toEqual(ids(deadLettered).toSorted());
   });
 
   test("a dead letter that another client replayed or discarded in between counts as skipped", async () => {
-    const { bury, start, finish, ports, recordOf } = operationsPipeline();
-    const [first, second] = await bury(2);
+    const { deadLetter, start, finish, ports, recordOf } = operationsPipeline();
+    const [first, second] = await deadLetter(2);
     const operationId = await start("replay");
     await replayOne(ports, letterOf(first));
     expect(await finish(operationId)).toMatchObject({ status: "completed", matched: 2, done: 1, skipped: 1 });
@@ -106,8 +107,8 @@ describe("an operation", () => {
   });
 
   test("ids that are not dead letters count as skipped once the rest is done", async () => {
-    const { bury, start, finish, view } = operationsPipeline();
-    const matched = await bury(1);
+    const { deadLetter, start, finish, view } = operationsPipeline();
+    const matched = await deadLetter(1);
     const operationId = await start("discard", {}, { matched, missed: 2 });
     expect(await view(operationId)).toMatchObject({ status: "pending", matched: 1, done: 0, skipped: 0 });
     expect(await finish(operationId)).toMatchObject({ status: "completed", matched: 1, done: 1, skipped: 2 });
@@ -119,15 +120,15 @@ describe("an operation", () => {
   });
 
   test("a dead letter whose input is lost counts as failed, and the operation continues", async () => {
-    const { bury, start, finish, ports } = operationsPipeline();
-    const [lost] = await bury(3);
+    const { deadLetter, start, finish, ports } = operationsPipeline();
+    const [lost] = await deadLetter(3);
     await ports.records.savePart(letterOf(lost), "envelope", undefined, 0);
     expect(await finish(await start("replay"))).toMatchObject({ status: "completed", done: 2, failed: 1 });
   });
 
   test("an operation whose own list is lost fails for good", async () => {
-    const { bury, start, finish, ports } = operationsPipeline();
-    await bury(1);
+    const { deadLetter, start, finish, ports } = operationsPipeline();
+    await deadLetter(1);
     const operationId = await start("replay");
     await ports.records.savePart({ tenant_id: "acme", task_id: operationId }, "operation#0", undefined, 0);
     expect(await finish(operationId)).toMatchObject({ status: "failed", done: 0 });
@@ -135,8 +136,8 @@ describe("an operation", () => {
 
   test("an operation repeats a failed call, and counts right although the call had succeeded", async () => {
     const pipeline = operationsPipeline();
-    const { bury, start, finish, queues } = pipeline;
-    const buried = await bury(5);
+    const { deadLetter, start, finish, queues } = pipeline;
+    const deadLettered = await deadLetter(5);
     const send = queues.send.bind(queues);
     const operationId = await start("replay");
     let fails = 4;
@@ -145,13 +146,14 @@ describe("an operation", () => {
       if (message.envelope.type === "order.ship" && fails-- > 0) throw new PortUnavailable("the queue");
     };
     expect(await finish(operationId)).toMatchObject({ status: "completed", done: 5, skipped: 0, failed: 0 });
-    for (const record of await now(pipeline, buried)) expect(record).toMatchObject({ status: "pending", round: 2 });
+    for (const record of await now(pipeline, deadLettered))
+      expect(record).toMatchObject({ status: "pending", round: 2 });
   });
 
   test("an operation continues in a further attempt when a port stays down", async () => {
     const pipeline = operationsPipeline();
-    const { bury, start, finish, queues, recordOf } = pipeline;
-    await bury(2);
+    const { deadLetter, start, finish, queues, recordOf } = pipeline;
+    await deadLetter(2);
     const operationId = await start("replay");
     const send = queues.send.bind(queues);
     const backAt = pipeline.clock.now() + 30_000;
@@ -169,30 +171,30 @@ describe("an operation", () => {
 
   test("an operation that is longer than an attempt continues in the next one, and loses and doubles nothing", async () => {
     const pipeline = operationsPipeline();
-    const { bury, start, finish, recordOf } = pipeline;
-    const buried = await bury(1_200, { batch: 10 });
+    const { deadLetter, start, finish, recordOf } = pipeline;
+    const deadLettered = await deadLetter(1_200, { batch: 10 });
     const operationId = await start("replay", {}, { perSecond: 1 });
     expect(await finish(operationId)).toMatchObject({ status: "completed", matched: 1200, done: 1200, skipped: 0 });
     expect(await recordOf({ tenant_id: "acme", task_id: operationId })).toMatchObject({ attempts: 2 });
-    const rounds = new Set((await now(pipeline, buried)).map(({ round }) => round));
+    const rounds = new Set((await now(pipeline, deadLettered)).map(({ round }) => round));
     expect(rounds).toEqual(new Set([2]));
-    expect(pipeline.buried()).toEqual([]);
+    expect(pipeline.deadLettered()).toEqual([]);
   });
 
   test("an operation always fits into its attempts", () => {
     const { timeoutSeconds, maxAttempts } = internalOptions.replay;
-    const attempts = mostLetters / (timeoutSeconds - 60) + 1;
+    const attempts = mostDeadLetters / (timeoutSeconds - 60) + 1;
     expect(attempts).toBeLessThan(maxAttempts - 4);
   });
 
   test("an operation of one tenant touches nothing of another", async () => {
-    const { bury, start, finish, recordOf, buried } = operationsPipeline();
+    const { deadLetter, start, finish, recordOf, deadLettered } = operationsPipeline();
     const stranger = { tenantId: "globex", principal: "gina", role: "operator" } as const;
-    const [foreign] = await bury(1, { identity: stranger });
-    await bury(1);
+    const [foreign] = await deadLetter(1, { identity: stranger });
+    await deadLetter(1);
     expect(await finish(await start("discard"))).toMatchObject({ matched: 1, done: 1 });
     expect(await recordOf(letterOf(foreign))).toMatchObject({ dead_letter_at: foreign?.dead_letter_at });
-    expect(buried()).toEqual([foreign?.task_id]);
+    expect(deadLettered()).toEqual([foreign?.task_id]);
   });
 });
 
@@ -237,12 +239,12 @@ describe("a worker that dies in the middle of an operation", () => {
     when: "before" | "after",
   ): Promise<boolean> {
     const pipeline = operationsPipeline();
-    const { bury, accept, start, finish, queues, clock } = pipeline;
+    const { deadLetter, accept, start, finish, queues, clock } = pipeline;
     const waiting = () =>
       Promise.all(Array.from({ length: 13 }, (_, n) => accept({ type: "order.ship", input: { n } })));
-    const kept = await bury(2, { type: "mail.send", batch: 2 });
-    const buried = action === "cancel" ? await waiting() : await bury(13, { batch: 10 });
-    const operationId = await start(action, {}, { matched: buried });
+    const kept = await deadLetter(2, { type: "mail.send", batch: 2 });
+    const deadLettered = action === "cancel" ? await waiting() : await deadLetter(13, { batch: 10 });
+    const operationId = await start(action, {}, { matched: deadLettered });
     const doomed = mortal(pipeline, deathAt, when);
     const deliveries = queues.take("high", 10, 5400);
     let over = false;
@@ -254,9 +256,9 @@ describe("a worker that dies in the middle of an operation", () => {
     // Long enough for the lease, the hold of the message, and the sweep's own hold, to end.
     await clock.advance(130_000);
     expect(await finish(operationId)).toMatchObject({ status: "completed", done: 13, skipped: 0, failed: 0 });
-    for (const record of await now(pipeline, buried)) expect(record).toMatchObject(expected[action]);
+    for (const record of await now(pipeline, deadLettered)) expect(record).toMatchObject(expected[action]);
     for (const record of await now(pipeline, kept)) expect(record).toMatchObject({ round: 1, status: "failed" });
-    expect(pipeline.buried().toSorted()).toEqual(ids(kept).toSorted());
+    expect(pipeline.deadLettered().toSorted()).toEqual(ids(kept).toSorted());
     return true;
   }
 
@@ -287,11 +289,11 @@ describe("a request for a sweep", () => {
 
   test("requests of the same few seconds and tier share one sweep, which runs after the last of them", async () => {
     const pipeline = operationsPipeline();
-    const { ports, clock, bury, run, buried } = pipeline;
-    const letters = (await bury(3)).map(letterOf);
+    const { ports, clock, deadLetter, run, deadLettered } = pipeline;
+    const deadLetters = (await deadLetter(3)).map(letterOf);
     await clock.advance(10_000 - (clock.now() % 5_000));
-    for (const letter of letters) {
-      await replayOne(ports, letter);
+    for (const deadLetter of deadLetters) {
+      await replayOne(ports, deadLetter);
       await requestSweep(ports, "normal", "corr-1");
       await run("high");
       await clock.advance(1_000);
@@ -301,7 +303,7 @@ describe("a request for a sweep", () => {
     expect(asked.size).toBe(2);
     await clock.advance(10_000);
     await run("high");
-    expect(buried()).toEqual([]);
+    expect(deadLettered()).toEqual([]);
     await requestSweep(ports, "normal", "corr-1");
     expect([...sweepsIn(pipeline)].filter((id) => !asked.has(id))).toHaveLength(1);
   });

@@ -24,8 +24,8 @@ async function together(pipeline: Pipeline, each: (second: number) => Promise<vo
 }
 
 /** Number of tasks that were started in each ten seconds since the first one. */
-async function startsOf(pipeline: Pipeline, buried: readonly TaskRecord[]): Promise<number[]> {
-  const times = (await now(pipeline, buried)).map(({ due_at }) => Date.parse(due_at)).sort((a, b) => a - b);
+async function startsOf(pipeline: Pipeline, deadLettered: readonly TaskRecord[]): Promise<number[]> {
+  const times = (await now(pipeline, deadLettered)).map(({ due_at }) => Date.parse(due_at)).sort((a, b) => a - b);
   const counts: number[] = [];
   for (const time of times) {
     const at = Math.floor((time - (times[0] ?? 0)) / 10_000);
@@ -37,12 +37,12 @@ async function startsOf(pipeline: Pipeline, buried: readonly TaskRecord[]): Prom
 describe("a replay without a rate", () => {
   test("begins with ten tasks a second, and becomes faster while they complete", async () => {
     const pipeline = operationsPipeline();
-    const buried = await pipeline.bury(350);
+    const deadLettered = await pipeline.deadLetter(350);
     pipeline.broken.mended = true;
     const operation = await pipeline.start("replay");
     await together(pipeline);
     expect(await pipeline.view(operation)).toMatchObject({ status: "completed", done: 350 });
-    const [first = 0, second = 0] = await startsOf(pipeline, buried);
+    const [first = 0, second = 0] = await startsOf(pipeline, deadLettered);
     expect(first).toBeGreaterThanOrEqual(90);
     expect(first).toBeLessThanOrEqual(121);
     expect(second).toBeGreaterThan(first * 1.5);
@@ -50,37 +50,37 @@ describe("a replay without a rate", () => {
 
   test("stays slow while nothing that it started has ended", async () => {
     const pipeline = operationsPipeline();
-    const buried = await pipeline.bury(250);
+    const deadLettered = await pipeline.deadLetter(250);
     pipeline.broken.mended = true;
     const operation = await pipeline.start("replay");
     await pipeline.finish(operation);
-    for (const count of await startsOf(pipeline, buried)) expect(count).toBeLessThanOrEqual(101);
+    for (const count of await startsOf(pipeline, deadLettered)) expect(count).toBeLessThanOrEqual(101);
   });
 
   test("stops by itself when all that it started fails again, and leaves the rest as it is", async () => {
     const pipeline = operationsPipeline();
-    const buried = await pipeline.bury(200);
+    const deadLettered = await pipeline.deadLetter(200);
     const operation = await pipeline.start("replay");
     await together(pipeline);
     const seen = await pipeline.view(operation);
     expect(seen).toMatchObject({ status: "cancelled", stopped: expect.stringContaining("all failed again") });
     expect(seen?.done).toBeLessThan(100);
-    const rounds = (await now(pipeline, buried)).map(({ round }) => round);
+    const rounds = (await now(pipeline, deadLettered)).map(({ round }) => round);
     expect(rounds.filter((round) => round === 1)).toHaveLength(200 - (seen?.done ?? 0));
     await pipeline.drain();
     const listed = (await pipeline.deadLetters()).map(({ task_id }) => task_id);
-    expect(pipeline.buried().toSorted()).toEqual(listed.toSorted());
+    expect(pipeline.deadLettered().toSorted()).toEqual(listed.toSorted());
     expect(listed).toHaveLength(200);
   });
 
   test("goes on when some of it fails again", async () => {
     const pipeline = operationsPipeline();
-    const bad = await pipeline.bury(60, { type: "mail.send" });
+    const bad = await pipeline.deadLetter(60, { type: "mail.send" });
     pipeline.broken.mended = true;
-    const good = await pipeline.bury(1);
+    const good = await pipeline.deadLetter(1);
     expect(good).toHaveLength(1);
     pipeline.broken.mended = false;
-    await pipeline.bury(1);
+    await pipeline.deadLetter(1);
     const operation = await pipeline.start("replay");
     let starts = 0;
     await together(pipeline, async () => {
@@ -93,7 +93,7 @@ describe("a replay without a rate", () => {
 
 test("an operation with a rate stops, too, when all that it started fails again", async () => {
   const pipeline = operationsPipeline();
-  await pipeline.bury(60);
+  await pipeline.deadLetter(60);
   const operation = await pipeline.start("replay", {}, { perSecond: 5 });
   await together(pipeline);
   expect(await pipeline.view(operation)).toMatchObject({ status: "cancelled", matched: 60 });
@@ -101,7 +101,7 @@ test("an operation with a rate stops, too, when all that it started fails again"
 
 test("the rate of an operation is changed while it runs", async () => {
   const pipeline = operationsPipeline();
-  await pipeline.bury(60);
+  await pipeline.deadLetter(60);
   pipeline.broken.mended = true;
   const operation = await pipeline.start("replay", {}, { perSecond: 1 });
   const record = await pipeline.recordOf({ tenant_id: "acme", task_id: operation });
@@ -115,7 +115,7 @@ test("the rate of an operation is changed while it runs", async () => {
 
 test("the rate of an operation that has ended, or starts nothing, cannot be changed", async () => {
   const pipeline = operationsPipeline();
-  await pipeline.bury(1);
+  await pipeline.deadLetter(1);
   const recordOf = (task_id: string) => pipeline.recordOf({ tenant_id: "acme", task_id });
   const discard = await recordOf(await pipeline.start("discard"));
   await expect(changeRate(pipeline.ports, discard, 5)).rejects.toMatchObject({ code: "conflict" });

@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { replayOne } from "../../../src/core/control/act-on-task.ts";
 import { cancel, retry } from "../../../src/core/control/control.ts";
-import { listDeadLetters } from "../../../src/core/control/find-letters.ts";
+import { listDeadLetters } from "../../../src/core/control/find-dead-letters.ts";
 import { listTasks } from "../../../src/core/control/list.ts";
 import { AttemptTimedOut, PermanentError, PortUnavailable } from "../../../src/core/model/errors.ts";
 import { onFailedName } from "../../../src/core/model/internal-names.ts";
@@ -132,9 +132,9 @@ describe("onFailed", () => {
   test("of two deliveries of a dead letter, one starts it", async () => {
     const { accept, work, queues, clock, drain, calls, onFailedOf, records } = failing();
     const task = await accept();
-    const bury = vi.spyOn(queues, "bury").mockRejectedValue(new PortUnavailable("the DLQ"));
+    const deadLetter = vi.spyOn(queues, "deadLetter").mockRejectedValue(new PortUnavailable("the DLQ"));
     expect(await work()).toEqual(["again"]);
-    bury.mockRestore();
+    deadLetter.mockRestore();
     await clock.advance(5_400_000);
     await drain();
     expect(calls).toHaveLength(1);
@@ -162,7 +162,7 @@ describe("onFailed", () => {
     const create = vi.spyOn(records, "create").mockRejectedValueOnce(new PortUnavailable("the table"));
     await work();
     expect(create).toHaveBeenCalledTimes(1);
-    vi.spyOn(queues, "bury").mockResolvedValue();
+    vi.spyOn(queues, "deadLetter").mockResolvedValue();
     await retry(ports, await recordOf(task));
     await drain();
     expect(calls.map(({ failure }) => failure.attempts)).toEqual([1, 1]);

@@ -121,7 +121,7 @@ describe("an input of an earlier version", () => {
     deploy(pipeline, third(handler, upcast));
     expect(await pipeline.work()).toEqual(["done"]);
     expect(await pipeline.recordOf(record)).toMatchObject(failure(expect.stringContaining(error) as never));
-    expect(pipeline.queues.lettersOf("normal")).toHaveLength(1);
+    expect(pipeline.queues.deadLettersOf("normal")).toHaveLength(1);
     expect(handler).not.toHaveBeenCalled();
   });
 

@@ -23,7 +23,7 @@ async function tellEnd(ports: EndPorts, record: TaskRecord): Promise<void> {
 export const notices: Extra = {
   name: "notices",
   ended: tellEnd,
-  /** A dead letter that is buried has been told. */
+  /** A dead letter that is sent has been told. */
   async beforeRound(ports, record) {
     if (record.buried_at === undefined) await tellEnd(ports, record);
   },

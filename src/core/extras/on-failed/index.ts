@@ -4,7 +4,7 @@ import type { EndPorts, Extra } from "../../ports/extra.ts";
 
 /**
  * Starts the `onFailed` of a task that has become a dead letter. Repeatable: its id follows from the failed round. A
- * dead letter that is buried has started it.
+ * dead letter that is sent has started it.
  */
 async function start(ports: EndPorts, record: TaskRecord, envelope?: Envelope): Promise<void> {
   if (record.status !== "failed" || record.buried_at !== undefined) return;

@@ -5,7 +5,7 @@ import { Problem } from "../../model/problem.ts";
 import type { TaskRecord } from "../../model/record.ts";
 import { onFailedId, onFailedKey } from "../../pipeline/end/on-failed-of.ts";
 import { newestKept } from "../../pipeline/send/kept-input.ts";
-import { letterSeconds } from "../../pipeline/send/retention.ts";
+import { deadLetterSeconds } from "../../pipeline/send/retention.ts";
 import { submit } from "../../pipeline/submit/submit.ts";
 import type { EndPorts } from "../../ports/extra.ts";
 import type { KnownType } from "../../task/catalog.ts";
@@ -51,7 +51,7 @@ const callOf = (record: TaskRecord) => ({
     priority: record.priority,
     max_attempts: record.on_failed_attempts,
     // At least as long as the dead letter: its id must not be free while something may start it again.
-    retention_seconds: Math.min(longestRetentionSeconds, Math.max(letterSeconds, record.retention_seconds)),
+    retention_seconds: Math.min(longestRetentionSeconds, Math.max(deadLetterSeconds, record.retention_seconds)),
   },
   idempotencyKey: onFailedKey(record),
   correlationId: record.correlation_id,

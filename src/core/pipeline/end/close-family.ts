@@ -20,8 +20,8 @@ import * as extras from "../send/extras.ts";
 import { reportChanged } from "../send/report.ts";
 import { reportClosed } from "../send/report-family.ts";
 import { retention, sameRetention } from "../send/retention.ts";
-import { failForGood } from "./bury.ts";
 import { isChildOf } from "./child-results.ts";
+import { failForGood } from "./dead-letter.ts";
 
 /** Number of tries to close a family whose parent changes at the same time. */
 const mostTries = 5;

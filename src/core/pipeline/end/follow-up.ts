@@ -12,9 +12,9 @@ import * as extras from "../send/extras.ts";
 export async function followUp(ports: EndPorts, record: TaskRecord, envelope?: Envelope): Promise<void> {
   let message = envelope;
   for (let ended: TaskRecord | undefined = record; ended !== undefined; ended = await endedBy(ports, ended)) {
-    // First: a dead letter that is buried has been told.
+    // First: a dead letter that is sent has been told.
     await extras.ended(ports, ended, message);
-    if (ended.status === "failed") await (await import("./bury.ts")).buryOnce(ports, ended, message);
+    if (ended.status === "failed") await (await import("./dead-letter.ts")).deadLetterOnce(ports, ended, message);
     if (ended.family_leaf !== undefined) {
       const { keepForNextRound } = await import("./keep-for-round.ts");
       await keepForNextRound(ports, ended, message);

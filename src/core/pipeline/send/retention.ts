@@ -8,11 +8,11 @@ export function retention(ports: { clock: Clock }, record: Pick<TaskRecord, "ret
 }
 
 /** A dead letter is kept for at least this long after its failure, in seconds: as long as its message in the DLQ. */
-export const letterSeconds = 14 * 86_400;
+export const deadLetterSeconds = 14 * 86_400;
 
 /** The times until which a task that fails now is kept. */
-export const letterRetention = (ports: { clock: Clock }, record: TaskRecord) =>
-  retention(ports, { retention_seconds: Math.max(record.retention_seconds, letterSeconds) });
+export const deadLetterRetention = (ports: { clock: Clock }, record: TaskRecord) =>
+  retention(ports, { retention_seconds: Math.max(record.retention_seconds, deadLetterSeconds) });
 
 /** The condition that `retention` was computed from the record's present retention: `extend` may raise it. */
 export const sameRetention = (record: TaskRecord) => ({ retention_seconds: { is: record.retention_seconds } }) as const;

@@ -14,9 +14,9 @@ import * as signalUrl from "../../extras/steps/signal-url.ts";
 import * as tries from "../../extras/steps/tries.ts";
 import * as waitEnds from "../../extras/steps/wait-ends.ts";
 import * as next from "../../extras/unique/next.ts";
-import * as bury from "../end/bury.ts";
 import * as childResults from "../end/child-results.ts";
 import * as closeFamily from "../end/close-family.ts";
+import * as deadLetterCode from "../end/dead-letter.ts";
 import * as keepForRound from "../end/keep-for-round.ts";
 import * as onFailedOf from "../end/on-failed-of.ts";
 import * as requestCancelChildren from "../end/request-cancel-children.ts";
@@ -29,7 +29,7 @@ import * as waitForTurn from "./wait-for-turn.ts";
 
 /** The modules as values: a user's bundler leaves out an import of which nothing is used. */
 export const lateCode: readonly object[] = [
-  ...[spawner, runs, bury, childResults, closeFamily, keepForRound, stopFamily],
+  ...[spawner, runs, deadLetterCode, childResults, closeFamily, keepForRound, stopFamily],
   ...[anySignal, nextSignal, numbered, sendNumbered, signalUrl, tries, waitEnds],
   ...[requestCancelChildren, largeInput, notices, settleWaiting, onFailedOf, startOnFailed, onFailed],
   ...[next, waitForTurn, intake],

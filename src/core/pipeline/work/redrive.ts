@@ -76,7 +76,7 @@ async function redriveOne(ports: SettlePorts, delivery: Delivery): Promise<Verdi
   const check = parseLineCheck(delivery.body);
   if (check !== undefined) return checkLater(ports, delivery, check);
   const parsed = parseEnvelope(delivery.body);
-  if (!parsed.ok) return (await import("../end/bury.ts")).buryUnreadable(ports, delivery, parsed.reason);
+  if (!parsed.ok) return (await import("../end/dead-letter.ts")).deadLetterUnreadable(ports, delivery, parsed.reason);
   const record = await ports.records.get(parsed.envelope);
   if (record === undefined || record.created_at > latestCreatedAt(parsed.envelope)) return "done";
   const envelope = await newestKept(ports, record, parsed.envelope);
@@ -132,7 +132,7 @@ async function giveUp(ports: SettlePorts, envelope: Envelope, record: TaskRecord
     type: "Undeliverable",
     message: `no worker could start the task in ${mostRedrives + 1} rounds of deliveries`,
   };
-  const { failForGood } = await import("../end/bury.ts");
+  const { failForGood } = await import("../end/dead-letter.ts");
   const changed = await failForGood(ports, record, envelope, failure, {
     when: {
       status: { is: "pending" },

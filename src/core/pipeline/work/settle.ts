@@ -12,7 +12,7 @@ import { dispatch } from "../send/dispatch.ts";
 import * as extras from "../send/extras.ts";
 import { outlivesNewEntries } from "../send/keep-entries.ts";
 import { inputAtEnd, keepForWait, keptInput } from "../send/kept-input.ts";
-import { letterRetention, purgeAtOfWaiting, retention, sameRetention } from "../send/retention.ts";
+import { deadLetterRetention, purgeAtOfWaiting, retention, sameRetention } from "../send/retention.ts";
 import { historyBefore } from "../send/stacks.ts";
 import type { Cancelled, Ended } from "./attempt.ts";
 import { attemptOf, endAs, endCancelled, sameSignals } from "./end-attempt.ts";
@@ -184,12 +184,12 @@ async function settleDead(
   const onFailed = type?.onFailed && { on_failed_attempts: type.maxAttempts };
   const settled = await endAs(ports, "failed", claimed, fenced, async (record) => {
     const attempt = attemptOf(record, iso(ports.clock.now()), failedAs(failure, "failed"), failure, stack);
-    const { failForGood } = await import("../end/bury.ts");
+    const { failForGood } = await import("../end/dead-letter.ts");
     return failForGood(ports, record, envelope, failure, {
       when: { ...fenced, cancel_requested_at: { absent: true } },
       set: {
         ...onFailed,
-        history: await historyBefore(ports, record, attempt, letterRetention(ports, record).purge_at),
+        history: await historyBefore(ports, record, attempt, deadLetterRetention(ports, record).purge_at),
       },
       append: attempt,
     });

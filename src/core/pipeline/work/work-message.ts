@@ -267,7 +267,7 @@ export async function readMessage(ports: RunPorts, delivery: Delivery): Promise<
   const check = parseLineCheck(delivery.body);
   if (check !== undefined) return ports.limiter.check(ports, delivery, check);
   const parsed = parseEnvelope(delivery.body);
-  if (!parsed.ok) return burySafely(ports, delivery, parsed.reason);
+  if (!parsed.ok) return deadLetterSafely(ports, delivery, parsed.reason);
   const { envelope } = parsed;
   return { delivery, envelope, type: await typeOf(ports, envelope), grant: delivery.grant };
 }
@@ -280,9 +280,9 @@ const typeOf = async (ports: RunPorts, envelope: Envelope): Promise<TaskType | u
 /**
  * A DLQ that refuses the message, for example because it is too long once wrapped, must not stop the other messages.
  */
-async function burySafely(ports: RunPorts, delivery: Delivery, reason: string): Promise<Verdict> {
+async function deadLetterSafely(ports: RunPorts, delivery: Delivery, reason: string): Promise<Verdict> {
   try {
-    return await (await import("../end/bury.ts")).buryUnreadable(ports, delivery, reason);
+    return await (await import("../end/dead-letter.ts")).deadLetterUnreadable(ports, delivery, reason);
   } catch (error) {
     ports.log.error("could not send an unreadable message to the DLQ", {
       message_id: delivery.messageId,

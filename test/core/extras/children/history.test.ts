@@ -377,11 +377,11 @@ describe("children and submits run once", () => {
     family.records.change = change;
     for (const { receiptHandle } of family.queues.take("normal", 100, 60)) family.queues.acknowledge(receiptHandle);
     expect(await family.recordOf(parent)).toMatchObject({ status: "processing", family_state: "waiting" });
-    const { bury } = family.queues;
-    family.queues.bury = () => Promise.reject(new PortUnavailable("the DLQ"));
+    const { deadLetter } = family.queues;
+    family.queues.deadLetter = () => Promise.reject(new PortUnavailable("the DLQ"));
     await family.clock.advance(day * 1_000);
     await family.rescue(family.clock.now() + 60_000);
-    family.queues.bury = bury;
+    family.queues.deadLetter = deadLetter;
     expect(await family.recordOf(parent)).toMatchObject({ status: "failed", rescued_at: expect.any(String) });
     expect(await family.recordOf(parent)).not.toHaveProperty("buried_at");
     await family.clock.advance(day * 1_000);
@@ -476,7 +476,7 @@ describe("a coordinator", () => {
 });
 
 describe("whatever starts a dead letter's task again takes its message out of the DLQ", () => {
-  const lettersOf = ({ queues }: Family) => queues.lettersOf("normal").length;
+  const lettersOf = ({ queues }: Family) => queues.deadLettersOf("normal").length;
 
   test.each([
     ["spawns its children again", false],
@@ -515,12 +515,12 @@ describe("whatever starts a dead letter's task again takes its message out of th
       throw new PermanentError("no");
     });
     const { queues } = family;
-    const bury = queues.bury.bind(queues);
+    const deadLetter = queues.deadLetter.bind(queues);
     const parent = await family.accept();
-    queues.bury = async (...letter) => {
-      queues.bury = bury;
+    queues.deadLetter = async (...letter) => {
+      queues.deadLetter = deadLetter;
       await retry(family.ports, await family.recordOf(keyOf(parent)));
-      await bury(...letter);
+      await deadLetter(...letter);
       await family.clock.advance(60_000);
     };
     await family.work();

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from "vitest";
-import { groupDeadLetters } from "../../../../src/core/control/group-letters.ts";
+import { groupDeadLetters } from "../../../../src/core/control/group-dead-letters.ts";
 import type { ClassifyRule } from "../../../../src/core/model/classify.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
 import { memoryPipeline, typeOf } from "../../../support/memory-pipeline.ts";

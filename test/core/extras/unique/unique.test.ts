@@ -24,7 +24,7 @@ function keeping(handler: (input: unknown) => unknown = () => "done") {
 }
 
 const letters = ({ queues }: ReturnType<typeof keeping>): unknown[] =>
-  queues.lettersOf("normal").map(({ body }) => JSON.parse(body));
+  queues.deadLettersOf("normal").map(({ body }) => JSON.parse(body));
 
 const open = async ({ records }: ReturnType<typeof keeping>): Promise<TaskRecord[]> =>
   records.all().filter(({ status, purge_at }) => status === "pending" && purge_at > 1e9);

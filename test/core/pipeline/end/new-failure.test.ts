@@ -15,48 +15,48 @@ function failing() {
       { name },
     );
   const pipeline = memoryPipeline([fail("order.ship"), fail("mail.send")]);
-  const bury = async (type: string, input: unknown = {}, identity = operator) => {
+  const deadLetter = async (type: string, input: unknown = {}, identity = operator) => {
     await pipeline.accept({ type, input }, { identity });
     await pipeline.work();
   };
-  return { ...pipeline, bury, counted: () => pipeline.metrics.sum("new_failure") };
+  return { ...pipeline, deadLetter, counted: () => pipeline.metrics.sum("new_failure") };
 }
 
 test("the first dead letter of a type counts as a new failure, and further ones of its class do not", async () => {
-  const { bury, counted, metrics } = failing();
-  for (let n = 0; n < 5; n++) await bury("order.ship", { n });
+  const { deadLetter, counted, metrics } = failing();
+  for (let n = 0; n < 5; n++) await deadLetter("order.ship", { n });
   expect(metrics.sum("dead_lettered")).toBe(5);
   expect(counted()).toBe(1);
 });
 
 test("another type, and another class of error, are new while old dead letters are kept", async () => {
-  const { bury, counted } = failing();
-  await bury("order.ship");
-  await bury("mail.send");
+  const { deadLetter, counted } = failing();
+  await deadLetter("order.ship");
+  await deadLetter("mail.send");
   expect(counted()).toBe(2);
-  await bury("mail.send", { bad: true });
+  await deadLetter("mail.send", { bad: true });
   expect(counted()).toBe(3);
-  await bury("mail.send", { bad: true }, { ...operator, tenantId: "globex" });
+  await deadLetter("mail.send", { bad: true }, { ...operator, tenantId: "globex" });
   expect(counted()).toBe(3);
 });
 
 test("a failure is new again after a day", async () => {
-  const { bury, counted, clock } = failing();
-  await bury("order.ship");
+  const { deadLetter, counted, clock } = failing();
+  await deadLetter("order.ship");
   await clock.advance(86_300_000);
-  await bury("order.ship");
+  await deadLetter("order.ship");
   expect(counted()).toBe(1);
   await clock.advance(200_000);
-  await bury("order.ship");
+  await deadLetter("order.ship");
   expect(counted()).toBe(2);
 });
 
 test("a table that does not answer costs the count, and not the dead letter", async () => {
-  const { bury, counted, metrics, ports } = failing();
+  const { deadLetter, counted, metrics, ports } = failing();
   const { loadPart } = ports.records;
   ports.records.loadPart = (key, part) =>
     part.startsWith("failure#") ? Promise.reject(new PortUnavailable("down")) : loadPart.call(ports.records, key, part);
-  await bury("order.ship");
+  await deadLetter("order.ship");
   expect(metrics.sum("dead_lettered")).toBe(1);
   expect(counted()).toBe(0);
 });

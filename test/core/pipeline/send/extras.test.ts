@@ -165,12 +165,17 @@ describe("an extra whose port does not answer", () => {
     const pipeline = memoryPipeline([typeOf(() => Promise.reject(new PermanentError("never")))]);
     pipeline.notices.events = true;
     const send = vi.spyOn(pipeline.notices, "send").mockImplementationOnce(down);
-    const bury = vi.spyOn(pipeline.queues, "bury");
+    const deadLetter = vi.spyOn(pipeline.queues, "deadLetter");
     await pipeline.accept();
     await pipeline.work();
     const [failed = 0, sent = 0] = send.mock.invocationCallOrder;
-    const [buried = 0] = bury.mock.invocationCallOrder;
-    expect([send.mock.calls.length, bury.mock.calls.length, failed < sent, sent < buried]).toEqual([2, 1, true, true]);
+    const [deadLettered = 0] = deadLetter.mock.invocationCallOrder;
+    expect([send.mock.calls.length, deadLetter.mock.calls.length, failed < sent, sent < deadLettered]).toEqual([
+      2,
+      1,
+      true,
+      true,
+    ]);
   });
 
   test("beforeRound: the round does not start, and a repeat tells of the end first", async () => {

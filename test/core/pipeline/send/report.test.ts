@@ -228,7 +228,7 @@ describe("contents of reports", () => {
     await drain();
     expect(await recordOf(record)).toMatchObject({ error_type: expected, history: [{ error_type: expected }] });
     expect(ports.log.lines.find(({ message }) => message === "attempt settled")?.fields.error_type).toBe(expected);
-    expect(JSON.parse(queues.lettersOf("normal")[0]?.body ?? "").failure_type).toBe(expected);
+    expect(JSON.parse(queues.deadLettersOf("normal")[0]?.body ?? "").failure_type).toBe(expected);
     expect(told).toEqual([expected]);
   });
 

@@ -44,7 +44,7 @@ describe("a check of a line", () => {
     const { queues, work } = setUp();
     queues.put("normal", '{"line":"pause/type/stopped","check_id":"c","hue":"blue"}');
     expect(await work()).toEqual(["done"]);
-    expect(queues.lettersOf("normal")).toEqual([]);
+    expect(queues.deadLettersOf("normal")).toEqual([]);
   });
 
   test("of a kind of line of a later release waits, its neighbours do not, and it is said once", async () => {
@@ -56,7 +56,7 @@ describe("a check of a line", () => {
     expect(ran).toHaveLength(9);
     await pass(600);
     expect(queues.waiting("normal")).toMatchObject([{ body, receiveCount: expect.toSatisfy((n) => n <= 1) }]);
-    expect(queues.lettersOf("normal")).toEqual([]);
+    expect(queues.deadLettersOf("normal")).toEqual([]);
     expect(saidIn({ log })).toEqual(["a line"]);
   });
 
@@ -133,7 +133,7 @@ describe("a task waits alone, uncounted, and runs when its release is back", () 
     await pass(1_500);
     expect(ran).toEqual(["other"]);
     expect(await recordOf(record)).toMatchObject({ status: "pending", attempts: 0 });
-    expect(queues.lettersOf("normal")).toEqual([]);
+    expect(queues.deadLettersOf("normal")).toEqual([]);
     expect(saidIn(of)).toHaveLength(1);
     if (_ === "a part of its record") await of.records.change(record, { set: {}, when: {}, remove: ["input_part"] });
     await goOn();

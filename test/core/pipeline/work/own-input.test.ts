@@ -37,7 +37,7 @@ async function seenBy(type: Partial<TaskType>, body: Record<string, unknown> = {
   const pipeline = memoryPipeline([typeOf(handler as never, { maxAttempts: 3, ...type })]);
   const task = await pipeline.accept({ input: given, max_attempts: 3, ...body });
   await pipeline.drain();
-  const letters = pipeline.queues.lettersOf("normal").map(({ body }) => JSON.parse(body) as DeadLetterMessage);
+  const letters = pipeline.queues.deadLettersOf("normal").map(({ body }) => JSON.parse(body) as DeadLetterMessage);
   const record = await pipeline.recordOf(task);
   return { seen, letters, record, pipeline };
 }

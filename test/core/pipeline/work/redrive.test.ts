@@ -19,7 +19,7 @@ async function stuck(pipeline: Pipeline, redrives = 0, body: Record<string, unkn
   return record;
 }
 
-const letters = ({ queues }: Pipeline) => queues.lettersOf("normal").map(({ body }) => parseDeadLetter(body));
+const letters = ({ queues }: Pipeline) => queues.deadLettersOf("normal").map(({ body }) => parseDeadLetter(body));
 
 describe("a waiting task whose message was given up", () => {
   test.each([0, 1, 2])("the task goes back into its tier with a fresh message after %i redrives", async (redrives) => {
@@ -133,14 +133,14 @@ describe("a message whose task is not open", () => {
     expect([pipeline.queues.waiting("normal"), letters(pipeline)]).toEqual([[], []]);
   });
 
-  test("a message whose failed task has no dead letter yet buries it, once", async () => {
+  test("a message whose failed task has no dead letter yet sends it, once", async () => {
     const pipeline = setUp(() => Promise.reject(new PermanentError("no")));
     const record = await pipeline.accept();
-    const bury = vi.spyOn(pipeline.queues, "bury").mockRejectedValue(new PortUnavailable("the queue"));
+    const deadLetter = vi.spyOn(pipeline.queues, "deadLetter").mockRejectedValue(new PortUnavailable("the queue"));
     const working = pipeline.work();
     await pipeline.clock.advance(60_000);
     await working;
-    bury.mockRestore();
+    deadLetter.mockRestore();
     expect(letters(pipeline)).toEqual([]);
     await pipeline.clock.advance(100_000);
     expect(await pipeline.redrive()).toEqual(["done"]);
@@ -182,7 +182,7 @@ describe("a batch", () => {
     const pipeline = setUp();
     pipeline.queues.put("normal", "{");
     await stuck(pipeline);
-    vi.spyOn(pipeline.queues, "bury").mockRejectedValueOnce(new TypeError("oops"));
+    vi.spyOn(pipeline.queues, "deadLetter").mockRejectedValueOnce(new TypeError("oops"));
     expect((await pipeline.redrive()).sort()).toEqual(["again", "done"]);
   });
 });

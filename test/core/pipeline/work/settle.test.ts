@@ -407,7 +407,7 @@ describe("an attempt that failed for good", () => {
     const { threw, queues, envelope, now } = await running({ record: { priority: "low" } });
     await threw(closed);
     expect(queues.waiting("low")).toEqual([]);
-    expect(queues.lettersOf("low").map(({ body }) => parseDeadLetter(body))).toEqual([
+    expect(queues.deadLettersOf("low").map(({ body }) => parseDeadLetter(body))).toEqual([
       {
         original_message: envelope,
         failure_reason: "the account was closed",
@@ -461,27 +461,27 @@ describe("an attempt that failed for good", () => {
 });
 
 describe("the letter of a dead task", () => {
-  test("a letter is buried later when the DLQ could not take it", async () => {
+  test("a dead letter is sent later when the DLQ could not take it", async () => {
     const { threw, recordOf, record, queues, ports, envelope } = await running();
-    vi.spyOn(queues, "bury").mockRejectedValueOnce(new PortUnavailable("the queue"));
+    vi.spyOn(queues, "deadLetter").mockRejectedValueOnce(new PortUnavailable("the queue"));
     await expect(threw(new PermanentError("no"))).rejects.toThrow(PortUnavailable);
     expect(await recordOf(record)).toMatchObject({ status: "failed" });
     expect(await recordOf(record)).not.toHaveProperty("buried_at");
     await followUp(ports, await recordOf(record), envelope);
-    expect(queues.lettersOf("normal")).toHaveLength(1);
+    expect(queues.deadLettersOf("normal")).toHaveLength(1);
   });
 
-  test("a letter is buried once", async () => {
+  test("a dead letter is sent once", async () => {
     const { threw, recordOf, record, queues, ports, envelope } = await running();
     await threw(new PermanentError("no"));
     await followUp(ports, await recordOf(record), envelope);
-    expect(queues.lettersOf("normal")).toHaveLength(1);
+    expect(queues.deadLettersOf("normal")).toHaveLength(1);
   });
 
   test.each(["completed", "cancelled", "expired"] as const)("a task that is %s has no letter", async (status) => {
     const { record, queues, ports, envelope } = await running();
     await followUp(ports, { ...record, status }, envelope);
-    expect(queues.lettersOf("normal")).toEqual([]);
+    expect(queues.deadLettersOf("normal")).toEqual([]);
   });
 
   test("a letter of a round that was replayed in between does not change the new round", async () => {
@@ -510,7 +510,7 @@ describe("a late attempt", () => {
     const before = await recordOf(record);
     expect(await end(ended)).toEqual({ as: "stale", record: before });
     expect(await recordOf(record)).toEqual(before);
-    expect([queues.waiting("normal"), queues.lettersOf("normal")]).toEqual([[], []]);
+    expect([queues.waiting("normal"), queues.deadLettersOf("normal")]).toEqual([[], []]);
   });
 
   test.each(ends)("a late attempt that $how cannot change a record that has ended", async (ended) => {
@@ -555,7 +555,7 @@ describe("a request to cancel", () => {
     for (const field of ["lease_until", "cancel_requested_at", "result", "dead_letter_at"]) {
       expect(after).not.toHaveProperty(field);
     }
-    expect([queues.waiting("normal"), queues.lettersOf("normal")]).toEqual([[], []]);
+    expect([queues.waiting("normal"), queues.deadLettersOf("normal")]).toEqual([[], []]);
   });
 });
 

@@ -199,7 +199,7 @@ describe("a task that fails", () => {
     await drain();
     expect(await recordOf(record)).toMatchObject({ status: "failed", attempts: 3, error_kind: "transient" });
     expect(handler).toHaveBeenCalledTimes(3);
-    expect(queues.lettersOf("normal")).toHaveLength(1);
+    expect(queues.deadLettersOf("normal")).toHaveLength(1);
   });
 
   test("a task waits by a one-off where SQS cannot hold it, and starts to the second", async () => {
@@ -282,19 +282,19 @@ describe("a message whose task is not waiting", () => {
     expect(await recordOf(record)).toEqual(before);
   });
 
-  test("a message of a failed task buries the letter that is missing", async () => {
+  test("a message of a failed task sends the dead letter that is missing", async () => {
     const { accept, work, queues, recordOf, clock } = setUp(() => Promise.reject(new PermanentError("no")));
     const record = await accept({}, {});
-    const bury = vi.spyOn(queues, "bury").mockRejectedValue(new PortUnavailable("the queue"));
+    const deadLetter = vi.spyOn(queues, "deadLetter").mockRejectedValue(new PortUnavailable("the queue"));
     const working = work();
     await clock.advance(60_000);
     expect(await working).toEqual(["again"]);
-    bury.mockRestore();
+    deadLetter.mockRestore();
     expect(await recordOf(record)).toMatchObject({ status: "failed" });
-    expect(queues.lettersOf("normal")).toEqual([]);
+    expect(queues.deadLettersOf("normal")).toEqual([]);
     await clock.advance(10_000_000);
     expect(await work()).toEqual(["done"]);
-    expect(queues.lettersOf("normal").map(({ body }) => parseDeadLetter(body))).toMatchObject([
+    expect(queues.deadLettersOf("normal").map(({ body }) => parseDeadLetter(body))).toMatchObject([
       { original_message: { task_id: record.task_id }, failure_kind: "permanent" },
     ]);
     expect(await recordOf(record)).toMatchObject({ attempts: 1, buried_at: expect.any(String) });
@@ -522,7 +522,7 @@ describe("a worker that died", () => {
     expect(ended).toMatchObject({ status: "failed", attempts: 5, error_kind: "crashed" });
     expect(ended.history.map(({ outcome }) => outcome)).toEqual(new Array(5).fill("crashed"));
     expect(deaths).toBe(5);
-    expect(queues.lettersOf("normal")).toHaveLength(1);
+    expect(queues.deadLettersOf("normal")).toHaveLength(1);
   });
 
   test("a worker that was only slow cannot write any more", async () => {
@@ -810,7 +810,7 @@ describe("an unreadable message", () => {
     expect(await work()).toEqual(new Array(10).fill("done"));
     expect(records.all().map(({ status }) => status)).toEqual(new Array(9).fill("completed"));
     const now = iso(clock.now());
-    expect(queues.lettersOf("normal").map((letter) => parseDeadLetter(letter.body))).toEqual([
+    expect(queues.deadLettersOf("normal").map((letter) => parseDeadLetter(letter.body))).toEqual([
       {
         original_message: body,
         failure_reason: expect.stringMatching(/\S/),
@@ -826,17 +826,17 @@ describe("an unreadable message", () => {
 
   test("an unreadable message goes to the DLQ under its own message group", async () => {
     const { work, queues } = setUp();
-    const bury = vi.spyOn(queues, "bury");
+    const deadLetter = vi.spyOn(queues, "deadLetter");
     queues.put("normal", "{", { tenantId: "globex" });
     await work();
-    expect(bury).toHaveBeenCalledExactlyOnceWith("normal", expect.anything(), "globex");
+    expect(deadLetter).toHaveBeenCalledExactlyOnceWith("normal", expect.anything(), "globex");
   });
 
   test("an unreadable message comes again when the DLQ cannot take it now", async () => {
     const { accept, work, queues, records } = setUp();
     queues.put("normal", "{");
     await accept();
-    vi.spyOn(queues, "bury").mockRejectedValueOnce(new PortUnavailable("the queue"));
+    vi.spyOn(queues, "deadLetter").mockRejectedValueOnce(new PortUnavailable("the queue"));
     expect(await work()).toEqual(["again", "done"]);
     expect(records.all()).toMatchObject([{ status: "completed" }]);
   });
@@ -845,7 +845,7 @@ describe("an unreadable message", () => {
     const { accept, work, queues, records } = setUp();
     queues.put("normal", "{");
     await accept();
-    vi.spyOn(queues, "bury").mockRejectedValueOnce(new Error("the message is too long"));
+    vi.spyOn(queues, "deadLetter").mockRejectedValueOnce(new Error("the message is too long"));
     expect(await work()).toEqual(["again", "done"]);
     expect(records.all()).toMatchObject([{ status: "completed" }]);
   });
@@ -929,7 +929,7 @@ describe("when a port is down", () => {
       const ended = await pipeline.recordOf(record);
       expect(ended).toMatchObject(expected);
       expect(ended.history).toHaveLength(ended.attempts_total);
-      expect(pipeline.queues.lettersOf("normal")).toHaveLength(status === "failed" ? 1 : 0);
+      expect(pipeline.queues.deadLettersOf("normal")).toHaveLength(status === "failed" ? 1 : 0);
     },
   );
 
@@ -943,7 +943,7 @@ describe("when a port is down", () => {
       const ended = await pipeline.recordOf(record);
       expect(ended).toMatchObject(expected);
       expect(ended.history.map(({ outcome }) => outcome)).not.toContain("crashed");
-      expect(pipeline.queues.lettersOf("normal")).toHaveLength(status === "failed" ? 1 : 0);
+      expect(pipeline.queues.deadLettersOf("normal")).toHaveLength(status === "failed" ? 1 : 0);
     },
   );
 
@@ -1017,7 +1017,7 @@ describe("when a port does not answer", () => {
   test("unreadable messages are sent to the DLQ at the same time", async () => {
     const { work, queues, clock } = setUp();
     for (let count = 0; count < 10; count++) queues.put("normal", "no envelope");
-    vi.spyOn(queues, "bury").mockImplementation(() => new Promise((resolve) => clock.after(9_000, resolve)));
+    vi.spyOn(queues, "deadLetter").mockImplementation(() => new Promise((resolve) => clock.after(9_000, resolve)));
     const working = work();
     await clock.advance(0);
     await clock.advance(9_000);

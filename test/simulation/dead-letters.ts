@@ -67,7 +67,7 @@ const isOf = ({ original_message: original }: DeadLetterMessage, taskId: string)
 
 /** Each letter in a DLQ is of a task that is a dead letter since then. */
 export function judgeLetters({ queues, table, witness, weather, outages, time, core }: World): void {
-  // A late try of a request buries once more; and a sweep has twenty attempts.
+  // A late try of a request dead-letters once more; and a sweep has twenty attempts.
   if (weather.used > 0 || outages.count > 0) return;
   for (const taskId of witness.letters.left)
     if (queues.dead.some((dead) => "letter" in dead && isOf(dead.letter, taskId)))

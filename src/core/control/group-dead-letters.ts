@@ -7,11 +7,11 @@ import { groupsOf, ofEach } from "./all-tenants.ts";
 import {
   type DeadLetterFilter,
   errorFingerprint,
-  mostLetters,
+  mostDeadLetters,
   pageSize,
   type ReadPorts,
-  readLetters,
-} from "./find-letters.ts";
+  readDeadLetters,
+} from "./find-dead-letters.ts";
 
 /** Codes of AWS for credentials that have ended, are wrong, or lack a right. */
 const awsCodes =
@@ -45,7 +45,7 @@ export function errorHint({
  * Dead letters of one type with one fingerprint, as clients see them: names and order of the fields are part of the
  * API.
  */
-export interface LetterGroupView {
+export interface DeadLetterGroupView {
   fingerprint: string;
   type: string;
   error_type: string | null;
@@ -63,9 +63,9 @@ export interface LetterGroupView {
 }
 
 /** The groups of a filter's dead letters. */
-export interface LetterGroups {
+export interface DeadLetterGroups {
   /** The largest group first. */
-  groups: LetterGroupView[];
+  groups: DeadLetterGroupView[];
   /** False: older dead letters were not read, as there are too many, or the time was over. */
   complete: boolean;
 }
@@ -84,10 +84,10 @@ export async function groupDeadLetters(
   ports: ReadPorts,
   tenantId: string,
   filter: DeadLetterFilter,
-): Promise<LetterGroups> {
+): Promise<DeadLetterGroups> {
   const endMs = ports.clock.now() + mostReadMs;
-  const groups = new Map<string, LetterGroupView>();
-  const complete = await readInto(groups, ports, { tenantId, filter, most: mostLetters, endMs });
+  const groups = new Map<string, DeadLetterGroupView>();
+  const complete = await readInto(groups, ports, { tenantId, filter, most: mostDeadLetters, endMs });
   return answerOf(groups, complete);
 }
 
@@ -95,19 +95,19 @@ export async function groupDeadLetters(
  * Groups the dead letters of all tenants, with the number of each tenant's. It reads `mostLetters` at most, an equal
  * share of each tenant's newest.
  */
-export async function groupLettersOfAll(
+export async function groupDeadLettersOfAll(
   ports: ReadPorts & { tenants: TenantList },
   filter: DeadLetterFilter,
-): Promise<LetterGroups> {
+): Promise<DeadLetterGroups> {
   const endMs = ports.clock.now() + mostReadMs;
-  const groups = new Map<string, LetterGroupView>();
-  let left = mostLetters;
+  const groups = new Map<string, DeadLetterGroupView>();
+  let left = mostDeadLetters;
   let complete = true;
   for await (const ids of groupsOf(ports.tenants)) {
     if (left < pageSize || ports.clock.now() >= endMs) return answerOf(groups, false);
     const most = Math.max(pageSize, Math.floor(left / Math.max(1, ids.length)));
     const read = await ofEach(ids, async (tenantId) => {
-      const own = new Map<string, LetterGroupView>();
+      const own = new Map<string, DeadLetterGroupView>();
       const all = ports.clock.now() < endMs && (await readInto(own, ports, { tenantId, filter, most, endMs }));
       for (const [key, group] of own) addGroup(groups, key, group, tenantId);
       left -= [...own.values()].reduce((sum, { count }) => sum + count, 0);
@@ -119,7 +119,12 @@ export async function groupLettersOfAll(
 }
 
 /** Adds one tenant's group to that of all. The newest dead letter of all tells the error. */
-function addGroup(groups: Map<string, LetterGroupView>, key: string, own: LetterGroupView, tenantId: string): void {
+function addGroup(
+  groups: Map<string, DeadLetterGroupView>,
+  key: string,
+  own: DeadLetterGroupView,
+  tenantId: string,
+): void {
   const group = groups.get(key);
   const newest = group === undefined || own.last_failed_at > group.last_failed_at ? own : group;
   const first = [own.first_failed_at, group?.first_failed_at ?? own.first_failed_at].sort()[0] ?? own.first_failed_at;
@@ -140,18 +145,18 @@ interface TenantRead {
 
 /** Adds a tenant's newest dead letters to groups. False: older ones were not read. */
 async function readInto(
-  groups: Map<string, LetterGroupView>,
+  groups: Map<string, DeadLetterGroupView>,
   ports: ReadPorts,
   { tenantId, filter, most, endMs }: TenantRead,
 ): Promise<boolean> {
-  for await (const { read, matched, more } of readLetters(ports, tenantId, filter)) {
+  for await (const { read, matched, more } of readDeadLetters(ports, tenantId, filter)) {
     for (const record of matched) addTo(groups, record);
     if (more && (read + pageSize > most || ports.clock.now() >= endMs)) return false;
   }
   return true;
 }
 
-function answerOf(groups: ReadonlyMap<string, LetterGroupView>, complete: boolean): LetterGroups {
+function answerOf(groups: ReadonlyMap<string, DeadLetterGroupView>, complete: boolean): DeadLetterGroups {
   const largestFirst = [...groups.values()].sort((a, b) => b.count - a.count);
   const room = new AnswerRoom();
   const fitting = largestFirst.filter((group) => room.takes(group));
@@ -159,7 +164,7 @@ function answerOf(groups: ReadonlyMap<string, LetterGroupView>, complete: boolea
 }
 
 /** Adds a dead letter to its group. They come newest first, so that the first one of a group is its newest. */
-function addTo(groups: Map<string, LetterGroupView>, record: TaskRecord): void {
+function addTo(groups: Map<string, DeadLetterGroupView>, record: TaskRecord): void {
   const fingerprint = errorFingerprint(record);
   const key = `${record.type} ${fingerprint}`;
   const failedAt = record.dead_letter_at ?? record.updated_at;

@@ -104,7 +104,7 @@ export interface ReadPorts {
  * Maximum number of dead letters that a filter reads for an operation or for groups: they are all read while the
  * request waits.
  */
-export const mostLetters = 10_000;
+export const mostDeadLetters = 10_000;
 
 /** Number of dead letters that a filter reads at once. */
 export const pageSize = 100;
@@ -114,20 +114,20 @@ const inputsAtOnce = 10;
 
 /** Returns one page of a tenant's dead letters, newest first. It ends early when the inputs fill an answer. */
 export const listDeadLetters = async (ports: ReadPorts, tenantId: string, filter: DeadLetterFilter, page: PageQuery) =>
-  viewLetters(ports, await pageOfLetters(ports, tenantId, filter, page), letterSortKey);
+  viewDeadLetters(ports, await pageOfDeadLetters(ports, tenantId, filter, page), deadLetterSortKey);
 
 /** Returns one page of the dead letters of all tenants, as `mergeTenants` does. */
-export async function listLettersOfAll(
+export async function listDeadLettersOfAll(
   ports: ReadPorts & { tenants: TenantList },
   filter: DeadLetterFilter,
   page: PageQuery,
 ): Promise<Page<DeadLetterView>> {
-  const read = (tenantId: string, one: PageQuery) => pageOfLetters(ports, tenantId, filter, one);
-  const found = await mergeTenants(ports.tenants, { keyOf: letterSortKey, read }, page);
-  return viewLetters(ports, found, (record) => placeBehind(page.from, letterSortKey(record)));
+  const read = (tenantId: string, one: PageQuery) => pageOfDeadLetters(ports, tenantId, filter, one);
+  const found = await mergeTenants(ports.tenants, { keyOf: deadLetterSortKey, read }, page);
+  return viewDeadLetters(ports, found, (record) => placeBehind(page.from, deadLetterSortKey(record)));
 }
 
-function pageOfLetters(
+function pageOfDeadLetters(
   ports: ReadPorts,
   tenantId: string,
   filter: DeadLetterFilter,
@@ -135,17 +135,17 @@ function pageOfLetters(
 ): Promise<Page<TaskRecord>> {
   const matches = matcherFor(ports, filter);
   const isOfPage = (record: TaskRecord) =>
-    matches(record) && (page.from === undefined || letterSortKey(record) < page.from);
+    matches(record) && (page.from === undefined || deadLetterSortKey(record) < page.from);
   const read = (from: string | undefined, limit: number) =>
     ports.records.listDeadLetters({ ...spanOf(tenantId, filter), limit, from });
-  return collect(read, isOfPage, letterSortKey, page);
+  return collect(read, isOfPage, deadLetterSortKey, page);
 }
 
 /**
  * Loads the inputs of a page of dead letters. The page ends early when they fill an answer.
  * @param positionOf The place behind a record, from which the next page goes on.
  */
-async function viewLetters(
+async function viewDeadLetters(
   ports: ReadPorts,
   { items, next }: Page<TaskRecord>,
   positionOf: (record: TaskRecord) => string,
@@ -164,7 +164,7 @@ async function viewLetters(
 }
 
 /** The key by which lists of dead letters are sorted, newest first. */
-const letterSortKey = (record: TaskRecord): string => `${record.dead_letter_at}#${record.task_id}`;
+const deadLetterSortKey = (record: TaskRecord): string => `${record.dead_letter_at}#${record.task_id}`;
 
 const spanOf = (tenantId: string, { failedAfter, failedBefore }: DeadLetterFilter) => ({
   tenantId,
@@ -223,7 +223,7 @@ async function viewOf(ports: ReadPorts, record: TaskRecord): Promise<DeadLetterV
  * Reads the dead letters of a filter's time span page by page, newest first. `read`: number of those read so far, also
  * of those that do not match. `more`: true when another page follows.
  */
-export async function* readLetters(
+export async function* readDeadLetters(
   ports: ReadPorts,
   tenantId: string,
   filter: DeadLetterFilter,
@@ -256,10 +256,10 @@ export async function matchByFilter(
 ): Promise<TaskRecord[]> {
   const all: TaskRecord[] = [];
   let before = 0;
-  for await (const { read, matched } of readLetters(ports, tenantId, filter)) {
+  for await (const { read, matched } of readDeadLetters(ports, tenantId, filter)) {
     sum.read += read - before;
     before = read;
-    if (sum.read > mostLetters) throw tooMany();
+    if (sum.read > mostDeadLetters) throw tooMany();
     all.push(...matched);
   }
   return all;
@@ -268,9 +268,9 @@ export async function matchByFilter(
 const tooMany = () =>
   new Problem(
     "invalid_input",
-    `filter: its time span has more than ${mostLetters} dead letters, the maximum for one operation. ` +
+    `filter: its time span has more than ${mostDeadLetters} dead letters, the maximum for one operation. ` +
       "Narrow it with failed_after and failed_before.",
-    { errors: [{ path: "/filter", message: `expected a time span with at most ${mostLetters} dead letters` }] },
+    { errors: [{ path: "/filter", message: `expected a time span with at most ${mostDeadLetters} dead letters` }] },
   );
 
 /** Returns those of the tenant's tasks with the given ids that are dead letters. */

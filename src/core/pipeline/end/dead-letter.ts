@@ -10,7 +10,7 @@ import type { DispatchPorts } from "../../ports/steps.ts";
 import type { Clock, Delivery, Log, Metrics, Records } from "../../ports/tasks.ts";
 import * as extras from "../send/extras.ts";
 import { newestKept } from "../send/kept-input.ts";
-import { letterRetention, sameRetention } from "../send/retention.ts";
+import { deadLetterRetention, sameRetention } from "../send/retention.ts";
 import { requestSweep } from "./request-sweep.ts";
 
 /**
@@ -26,7 +26,7 @@ export async function failForGood(
   change: Pick<Change, "when" | "set" | "append">,
 ): Promise<Changed> {
   const now = iso(ports.clock.now());
-  const kept = letterRetention(ports, record);
+  const kept = deadLetterRetention(ports, record);
   await extras.keep(ports, record, kept.purge_at);
   if (envelope !== undefined) {
     const until = Math.max(record.purge_at, kept.purge_at);
@@ -73,12 +73,12 @@ export const deadLetterOf = (record: TaskRecord, envelope: Envelope): DeadLetter
  * @param given The task's message. Undefined: the stored one.
  * @throws PortUnavailable
  */
-export async function buryOnce(ports: EndPorts, record: TaskRecord, given: Envelope | undefined): Promise<void> {
+export async function deadLetterOnce(ports: EndPorts, record: TaskRecord, given: Envelope | undefined): Promise<void> {
   if (record.status !== "failed" || record.dead_letter_at === undefined || record.buried_at !== undefined) return;
   const envelope = given ?? ((await ports.records.loadPart(record, "envelope")) as Envelope | undefined);
   if (envelope === undefined) return;
-  const letter = deadLetterOf(record, await newestKept(ports, record, envelope));
-  await ports.queues.bury(record.priority, letter, record.tenant_id);
+  const deadLetter = deadLetterOf(record, await newestKept(ports, record, envelope));
+  await ports.queues.deadLetter(record.priority, deadLetter, record.tenant_id);
   ports.metrics.add("dead_lettered", 1, { tier: record.priority, type: record.type });
   const noted = await ports.records.change(record, {
     when: { status: { is: "failed" }, dead_letter_at: { is: record.dead_letter_at } },
@@ -90,9 +90,9 @@ export async function buryOnce(ports: EndPorts, record: TaskRecord, given: Envel
 }
 
 /** Sends an unreadable message to its tier's DLQ. */
-export async function buryUnreadable(ports: DispatchPorts, delivery: Delivery, reason: string): Promise<Verdict> {
+export async function deadLetterUnreadable(ports: DispatchPorts, delivery: Delivery, reason: string): Promise<Verdict> {
   const now = iso(ports.clock.now());
-  const letter = {
+  const deadLetter = {
     original_message: delivery.body,
     failure_reason: reason,
     failure_type: "UnreadableMessage",
@@ -103,7 +103,7 @@ export async function buryUnreadable(ports: DispatchPorts, delivery: Delivery, r
     original_queue: delivery.tier,
   };
   try {
-    await ports.queues.bury(delivery.tier, letter, delivery.tenantId);
+    await ports.queues.deadLetter(delivery.tier, deadLetter, delivery.tenantId);
   } catch (error) {
     return againWhenUnavailable(error);
   }
