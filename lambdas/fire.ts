@@ -7,7 +7,7 @@ import { endingPorts } from "../src/aws/ending-ports.ts";
 import { firingsOf } from "../src/aws/firings.ts";
 import { newId } from "../src/aws/ids.ts";
 import { lazyPort } from "../src/aws/lazy-port.ts";
-import { lazyRescue } from "../src/aws/lazy-rescue.ts";
+import { lazyReconcile } from "../src/aws/lazy-reconcile.ts";
 import { createLog } from "../src/aws/log.ts";
 import { observed } from "../src/aws/observed.ts";
 import { SqsRefusedEvents } from "../src/aws/refused-events.ts";
@@ -47,7 +47,7 @@ const ports = {
   actOnEvent: async (...given: Parameters<FireEventPorts["actOnEvent"]>) =>
     (await import("../src/aws/act-on-event.ts")).actOnEventWith({ ...dispatch, newId, types, refusedEvents }, ...given),
   scheduleGate: lazyPort<SubmitGate>(async () => (await import("../src/aws/gate.ts")).scheduleGateOf(config, dispatch)),
-  ...lazyRescue(config, dispatch),
+  ...lazyReconcile(config, dispatch),
   deployments: lazyPort<Deployments>(
     async () => new (await import("../src/aws/deployments.ts")).DynamoDeployments(table),
   ),

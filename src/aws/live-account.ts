@@ -11,7 +11,7 @@ import { GetQueueAttributesCommand, SQSClient } from "#aws-sdk/client-sqs";
 import type { DynamoDBDocumentClient } from "#aws-sdk/lib-dynamodb";
 import { iso } from "../core/model/record.ts";
 import { type Tier, tiers } from "../core/model/tier.ts";
-import { lastRescue, type RescuePass } from "../core/schedules/rescue-state.ts";
+import { lastReconcile, type ReconcilePass } from "../core/schedules/reconcile-state.ts";
 import { fromEnv, type PerTier } from "../settings/config.ts";
 import { releaseIn } from "../settings/releases.ts";
 import { tableClient } from "./clients.ts";
@@ -51,10 +51,10 @@ interface EventSource {
 }
 
 /** The daily look of a pipeline for open tasks that nothing wakes. */
-interface Rescue {
+interface Reconcile {
   stack: string;
   deployedAt?: string;
-  last?: RescuePass;
+  last?: ReconcilePass;
   unread?: string;
 }
 
@@ -73,7 +73,7 @@ export interface Account {
   concurrency: number;
   functions: Function[];
   queues: Queue[];
-  rescues: Rescue[];
+  reconciles: Reconcile[];
   roles: Role[];
   /** Of each pipeline, as the function fire says. */
   releases: { stack: string; release: string }[];
@@ -111,7 +111,7 @@ export async function liveAccount(
     concurrency: AccountLimit?.ConcurrentExecutions ?? 0,
     functions: [],
     queues: [],
-    rescues: [],
+    reconciles: [],
     roles: await Promise.all(roles.map((name) => roleOf(clients, name))),
     releases: [],
     missing: [],
@@ -145,7 +145,7 @@ async function configurationOf(clients: Clients, name: string): Promise<Function
 async function addPipeline(clients: Clients, pipeline: PipelineName, fire: FunctionConfiguration, account: Account) {
   const { queueUrls, dlqUrls } = fromEnv(fire.Environment?.Variables ?? {}, ["queueUrls", "dlqUrls"]);
   account.releases.push({ stack: pipeline.stack, release: releaseIn(fire.Description) });
-  account.rescues.push(await rescueOf(clients, pipeline, fire));
+  account.reconciles.push(await reconcileOf(clients, pipeline, fire));
   const names = await functionNames(clients, pipeline);
   account.functions.push(...(await Promise.all(names.map((name) => functionOf(clients, name)))));
   account.queues.push(...(await queuesOf(clients, pipeline, queueUrls, false)));
@@ -153,19 +153,19 @@ async function addPipeline(clients: Clients, pipeline: PipelineName, fire: Funct
 }
 
 /** Reads one item of the table, which credentials that may read the rest need not be allowed to. */
-async function rescueOf(
+async function reconcileOf(
   { table }: Clients,
   { stack }: PipelineName,
   { LastModified, Environment }: FunctionConfiguration,
-): Promise<Rescue> {
+): Promise<Reconcile> {
   const deployed = Date.parse(LastModified ?? "");
-  const rescue = { stack, ...(!Number.isNaN(deployed) && { deployedAt: iso(deployed) }) };
+  const reconcile = { stack, ...(!Number.isNaN(deployed) && { deployedAt: iso(deployed) }) };
   try {
     const { table: name } = fromEnv(Environment?.Variables ?? {}, ["table"]);
-    const last = await lastRescue({ records: new DynamoRecords(new DynamoTable(table, name)) });
-    return last === undefined ? rescue : { ...rescue, last };
+    const last = await lastReconcile({ records: new DynamoRecords(new DynamoTable(table, name)) });
+    return last === undefined ? reconcile : { ...reconcile, last };
   } catch (error) {
-    return { ...rescue, unread: error instanceof Error ? error.message : String(error) };
+    return { ...reconcile, unread: error instanceof Error ? error.message : String(error) };
   }
 }
 

@@ -148,7 +148,7 @@ async function readAccount(deployment: Deployment): Promise<LiveResult> {
       found: { live },
       notes: [
         ...(live.missing.length > 0 ? [missing] : []),
-        ...live.rescues.flatMap(rescueText),
+        ...live.reconciles.flatMap(reconcileText),
         ...live.roles.flatMap(roleText),
       ],
     };
@@ -163,7 +163,7 @@ const roleText = ({ name, unread }: Account["roles"][number]): string[] =>
   unread === undefined ? [] : [`The role ${name} could not be looked for: ${plain(unread)}`];
 
 /** Says what the last look for open tasks that nothing wakes has found. */
-function rescueText({ stack, last, unread }: Account["rescues"][number]): string[] {
+function reconcileText({ stack, last, unread }: Account["reconciles"][number]): string[] {
   const look = `${stack}: the last look for tasks that nothing wakes`;
   if (unread !== undefined) return [`${look} could not be read: ${plain(unread)}`];
   if (last === undefined) return [];

@@ -2,7 +2,7 @@ import { purgeRule } from "../core/schedules/rule-input.ts";
 import { releases, skippedBetween } from "../settings/releases.ts";
 import type { Deployment, Resource } from "./deployment.ts";
 import { about, type Check, type Finding } from "./finding.ts";
-import type { LiveFunction, LiveQueue, LiveRelease, LiveRescue } from "./live.ts";
+import type { LiveFunction, LiveQueue, LiveReconcile, LiveRelease } from "./live.ts";
 import { linkedRolesOf, tiersOf } from "./pipeline.ts";
 
 export const liveFunctions: Check = {
@@ -114,10 +114,10 @@ export const liveRescue: Check = {
   title: "The daily look for tasks that nothing wakes is made",
   severities: ["high"],
   needs: "live",
-  find: ({ live }) => (live?.rescues ?? []).flatMap((rescue) => rescueFindings(rescue, live?.readAt ?? "")),
+  find: ({ live }) => (live?.reconciles ?? []).flatMap((rescue) => reconcileFindings(rescue, live?.readAt ?? "")),
 };
 
-function rescueFindings({ stack, deployedAt, last, unread }: LiveRescue, readAt: string): Finding[] {
+function reconcileFindings({ stack, deployedAt, last, unread }: LiveReconcile, readAt: string): Finding[] {
   const since = last?.at ?? deployedAt;
   if (unread !== undefined || since === undefined) return [];
   if (Date.parse(readAt) - Date.parse(since) <= lateMs) return [];

@@ -1,5 +1,5 @@
 import type { Tier } from "../core/model/tier.ts";
-import type { RescuePass } from "../core/schedules/rescue-state.ts";
+import type { ReconcilePass } from "../core/schedules/reconcile-state.ts";
 
 /** The deployed resources of the pipelines in an account. */
 export interface LiveAccount {
@@ -9,7 +9,7 @@ export interface LiveAccount {
   concurrency: number;
   functions: readonly LiveFunction[];
   queues: readonly LiveQueue[];
-  rescues: readonly LiveRescue[];
+  reconciles: readonly LiveReconcile[];
   roles: readonly LiveRole[];
   releases: readonly LiveRelease[];
 }
@@ -31,12 +31,12 @@ export interface LiveRole {
 }
 
 /** The daily look of a pipeline for open tasks that nothing wakes. */
-export interface LiveRescue {
+export interface LiveReconcile {
   stack: string;
   /** Time of the last change of the function that makes it. Absent: unknown. */
   deployedAt?: string;
   /** The last pass. Absent: there was none. */
-  last?: RescuePass;
+  last?: ReconcilePass;
   /** The reason why it could not be read. */
   unread?: string;
 }

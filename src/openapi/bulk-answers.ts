@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { OperationView } from "../core/control/operation-state.ts";
 import type { Tier } from "../core/model/tier.ts";
-import type { RescuePass } from "../core/schedules/rescue-state.ts";
+import type { ReconcilePass } from "../core/schedules/reconcile-state.ts";
 import type { QueueView } from "../operations/views.ts";
 import { accepted, byTenant } from "./answers.ts";
 import { sameAs, withName } from "./json-schema.ts";
@@ -45,7 +45,7 @@ export const operationAccepted = withName(
 
 withName(
   "Queues",
-  sameAs<{ queues: Record<Tier, QueueView>; rescue: Omit<RescuePass, "next"> | null }>()(
+  sameAs<{ queues: Record<Tier, QueueView>; rescue: Omit<ReconcilePass, "next"> | null }>()(
     z.object({
       queues: z
         .record(

@@ -7,7 +7,7 @@ import { requestSweep } from "../core/pipeline/end/request-sweep.ts";
 import type { FlowSettings, Pause } from "../core/ports/flow.ts";
 import type { DispatchPorts } from "../core/ports/steps.ts";
 import type { Clock, Log, QueueAges, QueueDepths, Records, RetryCounts } from "../core/ports/tasks.ts";
-import { lastRescue, type RescuePass } from "../core/schedules/rescue-state.ts";
+import { lastReconcile, type ReconcilePass } from "../core/schedules/reconcile-state.ts";
 import { on, type TextsOf } from "./act.ts";
 import { checkTier, type FlowPorts, pausedSince, pauseText, resumeText } from "./pausing.ts";
 import type { QueueView } from "./views.ts";
@@ -58,7 +58,7 @@ export const acts = () => {
 };
 
 async function queuesView(ports: QueuePorts) {
-  const [ages, retrying, rescue] = await Promise.all([agesOf(ports), ports.retries.ofTiers(), lastRescue(ports)]);
+  const [ages, retrying, rescue] = await Promise.all([agesOf(ports), ports.retries.ofTiers(), lastReconcile(ports)]);
   const view = async (tier: Tier) =>
     [tier, { ...(await queueView(ports, tier, ages[tier])), retrying: retrying[tier] }] as const;
   const entries = await Promise.all(tiers.map(view));
@@ -66,7 +66,7 @@ async function queuesView(ports: QueuePorts) {
 }
 
 /** The last look for open tasks that nothing wakes, as clients see it. */
-function rescueView(pass: RescuePass | undefined): Omit<RescuePass, "next"> | null {
+function rescueView(pass: ReconcilePass | undefined): Omit<ReconcilePass, "next"> | null {
   if (pass === undefined) return null;
   const { next: _, ...found } = pass;
   return found;

@@ -108,7 +108,7 @@ test("the last look for tasks that nothing wakes is read from the table, or the 
   const pipelines = [{ stack: "Offload-dev-service", fireName: "Offload-dev-fire" }];
   const deployed = { stack: "Offload-dev-service", deployedAt: "2026-12-24T18:20:35.054Z" };
   await using api = await StubApi.start(answer);
-  expect((await liveAccount(clientsOf(api), pipelines)).rescues).toEqual([{ ...deployed, last: pass }]);
+  expect((await liveAccount(clientsOf(api), pipelines)).reconciles).toEqual([{ ...deployed, last: pass }]);
   const key = { pk: "task#offload#rescue", sk: "part#rescue" };
   expect(api.seen.map(({ body }) => body)).toContainEqual(expect.objectContaining({ TableName: "tasks" }));
   expect(JSON.stringify(api.seen.map(({ body }) => body))).toContain(key.sk);
@@ -116,7 +116,7 @@ test("the last look for tasks that nothing wakes is read from the table, or the 
   await using other = await StubApi.start((request) =>
     JSON.stringify(request.body ?? "").includes("TableName") ? { status: 400, json: denied } : answer(request),
   );
-  const { rescues } = await liveAccount(clientsOf(other), pipelines);
+  const { reconciles: rescues } = await liveAccount(clientsOf(other), pipelines);
   expect(rescues).toEqual([{ ...deployed, unread: expect.stringContaining("may not read") }]);
 });
 

@@ -21,7 +21,7 @@ test.each<[string, () => Promise<{ records: Records; openTasks: OpenTasks; close
   ["memory", memory],
   ["DynamoDB", dynamo],
 ])(
-  "the open tasks in %s are those that have not ended or that a rescue ended, of all tenants, part by part",
+  "the open tasks in %s are those that have not ended or that a reconciliation ended, of all tenants, part by part",
   async (_, make) => {
     const { records, openTasks, close } = await make();
     const pad = "x".repeat(9_000);
@@ -29,7 +29,7 @@ test.each<[string, () => Promise<{ records: Records; openTasks: OpenTasks; close
       newRecord({ tenant_id: `t${n % 3}`, status: n % 2 === 0 ? "pending" : "processing", result: { pad } }),
     );
     const over = (["completed", "failed", "cancelled", "expired"] as const).map((status) => newRecord({ status }));
-    // A rescue ended it, and may have died before it did what follows.
+    // A reconciliation ended it, and may have died before it did what follows.
     const rescued = newRecord({ status: "failed", rescued_at: "2027-01-01T00:00:00.000Z" });
     for (const record of [...open, rescued, ...over]) await records.create(record, record.created_at);
     const found: string[] = [];

@@ -376,7 +376,7 @@ describe("the live account", () => {
     concurrency: 1000,
     functions: [],
     queues: [],
-    rescues: [],
+    reconciles: [],
     roles: [],
     releases: [],
     ...live,
@@ -428,7 +428,7 @@ describe("the live account", () => {
     [{ deployedAt: old }, [`It was never made since the deployment at ${old}.`]],
   ])("the rescue %j gives the findings %j", (rescue, texts) => {
     const rescues = [{ stack: "Offload-dev-service", ...rescue }];
-    expect(found("live-rescue", { live: account({ rescues }) })).toEqual(
+    expect(found("live-rescue", { live: account({ reconciles: rescues }) })).toEqual(
       texts.map((text) => ["high", "Offload-dev-service", text]),
     );
   });

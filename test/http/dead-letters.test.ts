@@ -286,7 +286,7 @@ test("GET /queues shows the depth of each tier", async () => {
 });
 
 test("GET /queues shows the last look for open tasks that nothing wakes", async () => {
-  const { get, accept, rescue, clock, queues } = served();
+  const { get, accept, reconcile: rescue, clock, queues } = served();
   await accept({ type: "order.ship", input: { n: 1 } });
   for (const { receiptHandle } of queues.take("normal", 1, 60)) queues.acknowledge(receiptHandle);
   await clock.advance(3 * 3_600_000);

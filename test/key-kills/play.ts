@@ -89,7 +89,7 @@ const readPart = 0.1;
 
 /**
  * All tasks of the types, when the known ones have ended or the time is up. A submit that died may have left a task that nobody was answered with:
- * the task never starts, and the daily rescue withdraws it. A server that is busy with its restart may answer late.
+ * the task never starts, and the daily reconciliation withdraws it. A server that is busy with its restart may answer late.
  */
 async function allEnded(
   client: ChaosClient,

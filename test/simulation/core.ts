@@ -33,7 +33,7 @@ import * as late from "../../src/core/pipeline/work/late-code.ts";
 import * as redrive from "../../src/core/pipeline/work/redrive.ts";
 import * as work from "../../src/core/pipeline/work/work.ts";
 import * as fire from "../../src/core/schedules/fire.ts";
-import * as rescue from "../../src/core/schedules/rescue.ts";
+import * as reconcile from "../../src/core/schedules/reconcile.ts";
 import * as ambient from "../../src/core/task/ambient.ts";
 import * as catalog from "../../src/core/task/catalog.ts";
 import * as task from "../../src/core/task/task.ts";
@@ -63,7 +63,7 @@ export const realCore = {
   record,
   redrive,
   requestSweep,
-  rescue,
+  reconcile,
   reschedule,
   signal,
   spawnChild: spawn,
@@ -111,7 +111,7 @@ const paths: Record<keyof Core, string> = {
   redrive: "pipeline/work/redrive.ts",
   requestSweep: "pipeline/end/request-sweep.ts",
   reschedule: "control/move.ts",
-  rescue: "schedules/rescue.ts",
+  reconcile: "schedules/reconcile.ts",
   signal: "extras/steps/signal.ts",
   spawnChild: "extras/children/spawn-child.ts",
   status: "model/status.ts",

@@ -35,14 +35,14 @@ export const historyMutations: readonly Mutation[] = [
   {
     name: "history: a parent waits for as long as any message lives for a child that never had one",
     test: "test/core/extras/children/history.test.ts",
-    file: "schedules/rescue.ts",
+    file: "schedules/reconcile.ts",
     in: "isLostChild",
     find: "  return visible + delayed + inFlight === 0;\n",
     replace: "  return visible + delayed + inFlight < 0;\n",
   },
   {
     name: "history: a rescue whose answer was lost does not do what follows",
-    file: "schedules/rescue.ts",
+    file: "schedules/reconcile.ts",
     in: "ended",
     find: "  if (record === undefined || !isTerminal(record.status)) return;\n",
     replace: "  if (!done) return;\n",
@@ -50,9 +50,9 @@ export const historyMutations: readonly Mutation[] = [
   },
   {
     name: "history: a rescue that died leaves no mark",
-    file: "schedules/rescue.ts",
-    find: "const rescued = ({ nowMs }: Pass) => ({ rescued_at: iso(nowMs) });",
-    replace: "const rescued = (_: Pass) => ({});",
+    file: "schedules/reconcile.ts",
+    find: "const reconciled = ({ nowMs }: Pass) => ({ rescued_at: iso(nowMs) });",
+    replace: "const reconciled = (_: Pass) => ({});",
     test: "test/core/extras/children/history.test.ts",
   },
 ];

@@ -14,7 +14,7 @@ export const keptMutations: readonly Mutation[] = [
   },
   {
     name: "kept: nothing beside a task that a rescue keeps in its line",
-    file: "schedules/rescue.ts",
+    file: "schedules/reconcile.ts",
     in: "keepWaiting",
     find: "  await extras.keepAll(ports, record, purge_at);\n",
     replace: "",
@@ -98,7 +98,7 @@ export const keptMutations: readonly Mutation[] = [
   },
   {
     name: "kept: no task in a line that clients change again and again",
-    file: "schedules/rescue.ts",
+    file: "schedules/reconcile.ts",
     in: "needOf",
     find: '  if (need === "look" && record.purge_at - leftInLineSeconds <= nowMs / 1000) return',
     replace: '  if (need === "look" && sinceMs + 3_456_000_000 <= nowMs) return',

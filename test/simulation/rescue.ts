@@ -17,7 +17,7 @@ const mostWaitMs = 5 * dayMs;
 const mostDays = 60;
 
 /**
- * The daily rescue, from the death of a process that has created a child, and not sent its message. It sees such
+ * The daily reconciliation, from the death of a process that has created a child, and not sent its message. It sees such
  * children, what it has ended itself, and no other task: those must go on without it, so that no fault of theirs is
  * hidden.
  */
@@ -73,7 +73,7 @@ function recordOf({ table }: World, { tenantId, taskId, createdAt }: Life): Task
   return record?.created_at === createdAt ? record : undefined;
 }
 
-/** The attempt that begins to wait sends the message, if the record has the input. Otherwise a rescue ends the wait. */
+/** The attempt that begins to wait sends the message, if the record has the input. Otherwise a reconciliation ends the wait. */
 function judgeLost({ table, time, witness }: World, child: TaskRecord): void {
   const parent = table.read({ tenant_id: child.tenant_id, task_id: child.parent_id ?? "" });
   if (parent?.status !== "processing" || parent.family_state !== "waiting") return;
@@ -94,7 +94,7 @@ export async function pass(world: World, open: readonly TaskRecord[]): Promise<v
     depths: { ofTier: async (tier: Tier) => queues.depthOf(tier), ofDlq: async () => noMessages },
   };
   try {
-    const { sent, ended, left } = await core.rescue.rescue(ports, time.now + passMs);
+    const { sent, ended, left } = await core.reconcile.rescue(ports, time.now + passMs);
     story.tell(time.now, invocation.name, () => `sends ${sent}, ends ${ended}, leaves ${left}`);
   } catch (error) {
     if (!(error instanceof core.errors.PortUnavailable)) witness.violated(`the rescue threw: ${String(error)}`);

@@ -136,11 +136,11 @@ export const uniqueMutations: readonly Mutation[] = [
   },
   {
     name: "unique: the daily look sends a task that lost its key to another submit",
-    file: "schedules/rescue.ts",
+    file: "schedules/reconcile.ts",
     in: "isLeftOver",
     find: "if (unique_key === undefined || round > 1 || attempts_total > 0) return false;",
     replace: "return false;",
-    test: "test/core/schedules/rescue.test.ts",
+    test: "test/core/schedules/reconcile.test.ts",
   },
   {
     name: "restart: a task starts although the one before it runs",

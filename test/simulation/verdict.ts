@@ -220,7 +220,7 @@ function judgeStacks({ stacks }: Life, attempts: readonly Attempt[], load: (part
 }
 
 function judgeFailed({ queues, witness }: World, life: Life, record: TaskRecord, law: Law): void {
-  // The rescue has ended a child that never had a message: no letter could have its input.
+  // The reconciliation has ended a child that never had a message: no letter could have its input.
   const hadMessage = life.claims.length > 0 || witness.costs.wasSent(life.taskId);
   if (life.discarded || !hadMessage) return;
   law(record.dead_letter_at !== undefined, "failed, and not among the dead letters");

@@ -26,7 +26,7 @@ import { noTracing } from "../../src/core/ports/tracing.ts";
 import { fireTask } from "../../src/core/schedules/fire.ts";
 import { handlerSchedules } from "../../src/core/schedules/handler-schedules.ts";
 import { lookAtLines } from "../../src/core/schedules/look-at-lines.ts";
-import { rescue } from "../../src/core/schedules/rescue.ts";
+import { reconcile } from "../../src/core/schedules/reconcile.ts";
 import { knownTypesOf } from "../../src/core/task/catalog.ts";
 import { internalOptions } from "../../src/core/task/internal-types.ts";
 import { defineTask, registry, type TaskType } from "../../src/core/task/task.ts";
@@ -176,8 +176,8 @@ export function memoryPipeline(types: readonly TaskType[] = [echo], options: Pip
     deployments: new MemoryDeployments(),
     lookAtLines: (deadlineMs: number) =>
       lookAtLines({ ...own, openTasks: new MemoryOpenTasks(own.records) }, deadlineMs),
-    rescue: async (deadlineMs: number) => {
-      await rescue({ ...own, depths: own.queues, openTasks: new MemoryOpenTasks(own.records) }, deadlineMs);
+    reconcile: async (deadlineMs: number) => {
+      await reconcile({ ...own, depths: own.queues, openTasks: new MemoryOpenTasks(own.records) }, deadlineMs);
     },
   };
   const [first] = types;

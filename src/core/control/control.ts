@@ -136,7 +136,7 @@ async function cancelWaiting(ports: EndPorts, record: TaskRecord, fields: Cancel
 
 /**
  * The retention of a waiting task that is cancelled. A message repeats the follow-up of a dead process, but it may come
- * after the retention of a task that starts late or waits in a line: the daily rescue does it there.
+ * after the retention of a task that starts late or waits in a line: the daily reconciliation does it there.
  */
 function retentionOfWaiting(ports: EndPorts, record: TaskRecord) {
   const kept = retention(ports, record);
@@ -247,7 +247,7 @@ async function tryExtend(
   // A new round drops `retained_until`, and ends with this retention.
   const retention_seconds = Math.max(record.retention_seconds, retentionSeconds);
   const retainedUntil = record.retained_until;
-  // The record of a task in a line is kept together with its entry there: by the daily rescue, for as long as it waits.
+  // The record of a task in a line is kept together with its entry there: by the daily reconciliation, for as long as it waits.
   if (retainedUntil === undefined && record.line !== undefined) {
     return change(ports, record, { retention_seconds, purge_at: record.purge_at });
   }

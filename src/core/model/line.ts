@@ -33,7 +33,7 @@ export function lineOf(name: string): Line | undefined {
 
 /**
  * Seconds for which the record of a task in a line is kept, and its entry there, from the beginning of its wait. The
- * daily rescue keeps both anew while the task waits.
+ * daily reconciliation keeps both anew while the task waits.
  */
 export const longestLineSeconds = 60 * 86_400;
 

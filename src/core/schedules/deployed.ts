@@ -49,7 +49,7 @@ async function startOf(deployments: Deployments, end: string): Promise<string> {
 
 export interface DailyPorts extends DispatchPorts {
   /** Looks for open tasks that nothing wakes, until the given time. */
-  rescue(deadlineMs: number): Promise<void>;
+  reconcile(deadlineMs: number): Promise<void>;
   /** Looks for lines without a check, until the given time. */
   lookAtLines(deadlineMs: number): Promise<string>;
 }
@@ -62,7 +62,7 @@ const reserveMs = 30_000;
  */
 export async function daily(ports: DailyPorts, deadlineMs: number): Promise<string> {
   const requested = await requestPurge(ports);
-  await ports.rescue(deadlineMs - reserveMs);
+  await ports.reconcile(deadlineMs - reserveMs);
   return requested;
 }
 

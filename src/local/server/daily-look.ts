@@ -1,5 +1,5 @@
 import { endingPorts } from "../../aws/ending-ports.ts";
-import { lazyRescue } from "../../aws/lazy-rescue.ts";
+import { lazyReconcile } from "../../aws/lazy-reconcile.ts";
 import { createLog } from "../../aws/log.ts";
 import { dispatchPorts, dispatchSettings, gateSettings } from "../../aws/wiring.ts";
 import { fromEnv } from "../../settings/config.ts";
@@ -12,6 +12,6 @@ const longestMs = 270_000;
 export function dailyLook(env: NodeJS.ProcessEnv): () => Promise<void> {
   const config = fromEnv(env, [...dispatchSettings, ...gateSettings]);
   const dispatching = dispatchPorts(config, createLog("fire"));
-  const { rescue } = lazyRescue(config, { ...dispatching, ...endingPorts(dispatching.table) });
-  return () => rescue(serverNow() + longestMs);
+  const { reconcile } = lazyReconcile(config, { ...dispatching, ...endingPorts(dispatching.table) });
+  return () => reconcile(serverNow() + longestMs);
 }

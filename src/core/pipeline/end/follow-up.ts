@@ -34,7 +34,7 @@ async function endedBy(ports: EndPorts, child: TaskRecord): Promise<TaskRecord |
 
 /**
  * Follows up the end of a task whose record may have the mark `rescued_at`: it stays until all is done, so that the
- * daily rescue does it where this process dies.
+ * daily reconciliation does it where this process dies.
  */
 export async function followMarked(ports: EndPorts, record: TaskRecord, envelope?: Envelope): Promise<void> {
   await followUp(ports, record, envelope);

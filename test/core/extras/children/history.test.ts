@@ -284,15 +284,15 @@ describe("children and submits run once", () => {
     const { family, parent } = await withoutMessage("x".repeat(2_000));
     expect(await family.recordOf(parent)).toMatchObject({ status: "processing", family_state: "waiting" });
     await family.clock.advance(23 * 3_600_000);
-    await family.rescue(family.clock.now() + 60_000);
+    await family.reconcile(family.clock.now() + 60_000);
     expect(await family.recordOf(parent)).toMatchObject({ status: "processing" });
     await family.clock.advance(day * 1_000);
     const other = await family.accept({ type: "leaf", input: { n: "other" } });
-    await family.rescue(family.clock.now() + 60_000);
+    await family.reconcile(family.clock.now() + 60_000);
     expect(await family.recordOf(parent)).toMatchObject({ status: "processing" });
     await family.drain();
     expect(await family.recordOf(keyOf(other))).toMatchObject({ status: "completed" });
-    await family.rescue(family.clock.now() + 60_000);
+    await family.reconcile(family.clock.now() + 60_000);
     await family.drain();
     expect(await family.recordOf(parent)).toMatchObject({
       status: "failed",
@@ -305,7 +305,7 @@ describe("children and submits run once", () => {
     });
   });
 
-  test("nor when the answer of the rescue's write is lost, and its repeat finds the child ended", async () => {
+  test("nor when the answer of the reconciliation's write is lost, and its repeat finds the child ended", async () => {
     const { family, parent } = await withoutMessage("x".repeat(2_000));
     const { change } = family.records;
     family.records.change = async (key, given) => {
@@ -313,24 +313,24 @@ describe("children and submits run once", () => {
       return change.call(family.records, key, given);
     };
     await family.clock.advance(2 * day * 1_000);
-    await family.rescue(family.clock.now() + 60_000);
+    await family.reconcile(family.clock.now() + 60_000);
     family.records.change = change;
     expect(await family.recordOf(parent)).toMatchObject({ status: "failed", family_counts: { failed: 1 } });
   });
 
-  test("nor when the rescue dies after it has ended the child: the next one goes on", async () => {
+  test("nor when the reconciliation dies after it has ended the child: the next one goes on", async () => {
     const { family, parent } = await withoutMessage("x".repeat(2_000));
     const { end } = family.ports.families;
     family.ports.families.end = () => Promise.reject(new PortUnavailable("the table"));
     await family.clock.advance(2 * day * 1_000);
-    await family.rescue(family.clock.now() + 60_000);
+    await family.reconcile(family.clock.now() + 60_000);
     family.ports.families.end = end;
     const child = { tenant_id: "acme", task_id: family.ids[0] ?? "" };
     expect(await family.recordOf(child)).toMatchObject({ status: "failed", rescued_at: expect.any(String) });
-    await family.rescue(family.clock.now() + 60_000);
+    await family.reconcile(family.clock.now() + 60_000);
     expect(await family.recordOf(parent)).toMatchObject({ status: "processing" });
     await family.clock.advance(day * 1_000);
-    await family.rescue(family.clock.now() + 60_000);
+    await family.reconcile(family.clock.now() + 60_000);
     expect(await family.recordOf(parent)).toMatchObject({ status: "failed", family_counts: { failed: 1 } });
     expect(await family.recordOf(child)).not.toHaveProperty("rescued_at");
   });
@@ -350,7 +350,7 @@ describe("children and submits run once", () => {
     family.ports.families.end = end;
     expect(await family.recordOf(parent)).toMatchObject({ status: "processing", family_state: "waiting" });
     await family.clock.advance(day * 1_000);
-    await family.rescue(family.clock.now() + 60_000);
+    await family.reconcile(family.clock.now() + 60_000);
     expect(await family.recordOf(parent)).toMatchObject({ status: "failed", family_counts: { cancelled: 1 } });
     expect(await family.recordOf(child)).not.toHaveProperty("rescued_at");
   });
@@ -364,7 +364,7 @@ describe("children and submits run once", () => {
     expect(record).not.toHaveProperty("rescued_at");
   });
 
-  test("and what follows from the end of a parent that a rescue closes is done, although that rescue dies", async () => {
+  test("and what follows from the end of a parent that a reconciliation closes is done, although that rescue dies", async () => {
     const family: Family = familyOf((task) => family.spawn(task, "1"));
     family.failing.add("1");
     const parent = keyOf(await family.accept());
@@ -380,12 +380,12 @@ describe("children and submits run once", () => {
     const { deadLetter } = family.queues;
     family.queues.deadLetter = () => Promise.reject(new PortUnavailable("the DLQ"));
     await family.clock.advance(day * 1_000);
-    await family.rescue(family.clock.now() + 60_000);
+    await family.reconcile(family.clock.now() + 60_000);
     family.queues.deadLetter = deadLetter;
     expect(await family.recordOf(parent)).toMatchObject({ status: "failed", rescued_at: expect.any(String) });
     expect(await family.recordOf(parent)).not.toHaveProperty("buried_at");
     await family.clock.advance(day * 1_000);
-    await family.rescue(family.clock.now() + 60_000);
+    await family.reconcile(family.clock.now() + 60_000);
     expect(await family.recordOf(parent)).toMatchObject({ status: "failed", buried_at: expect.any(String) });
     expect(await family.recordOf(parent)).not.toHaveProperty("rescued_at");
   });
@@ -581,14 +581,17 @@ describe("a child that is started again without its spawn has the input that it 
     await expectAgain(given, n, "expired");
   });
 
-  test.each(inputs.slice(0, 2))("after a rescue ended it without its message, with an input %s", async (_, n) => {
-    const given = await failedBefore(n, 60);
-    const { clock, queues } = given.family;
-    for (const { receiptHandle } of queues.take("low", 10, 60)) queues.acknowledge(receiptHandle);
-    await clock.advance(day * 1_000);
-    await given.family.rescue(clock.now() + 60_000);
-    await expectAgain(given, n, "expired");
-  });
+  test.each(inputs.slice(0, 2))(
+    "after a reconciliation ended it without its message, with an input %s",
+    async (_, n) => {
+      const given = await failedBefore(n, 60);
+      const { clock, queues } = given.family;
+      for (const { receiptHandle } of queues.take("low", 10, 60)) queues.acknowledge(receiptHandle);
+      await clock.advance(day * 1_000);
+      await given.family.reconcile(clock.now() + 60_000);
+      await expectAgain(given, n, "expired");
+    },
+  );
 
   test.each(inputs)("after it was cancelled before its first attempt, with an input %s", async (_, n) => {
     const given = await failedBefore(n);

@@ -277,7 +277,7 @@ describe("stopOnFailure", () => {
     expect(await family.recordOf(parent)).toMatchObject(failedWith({ failed: 1, cancelled: 1 }));
   });
 
-  test("is looked at by the rescue, where the parent's message is lost", async () => {
+  test("is looked at by the reconciliation, where the parent's message is lost", async () => {
     const family = familyOf([{ fails: true }, { delaySeconds: 86_400 }]);
     const parent = await family.accept();
     await family.work();
@@ -285,7 +285,7 @@ describe("stopOnFailure", () => {
     await family.families.end(parent, leafOf(parent, 0), 0, "f");
     await family.families.end(parent, `${leafOf(parent, 0).split(".")[0]}.f1`, 0, "001");
     await family.clock.advance(80_000_000);
-    await family.ports.rescue(family.clock.now() + 60_000);
+    await family.ports.reconcile(family.clock.now() + 60_000);
     expect(await family.recordOf(parent)).toMatchObject({ family_stop: "requested" });
   });
 

@@ -177,7 +177,7 @@ describe("an empty list, whose submit died", () => {
     ["a rate", { rateLimit: { key, limit: 1, perSeconds: 60 } }],
     ["a breaker", { breaker: { key, failures: 1, coolDownSeconds: 60 } }],
   ])("with %s ends without a call of the handler, and takes no input as it starts", async (_, limits) => {
-    const { pool, add, calls, lists, records, rescue, clock } = setUp(limits);
+    const { pool, add, calls, lists, records, reconcile: rescue, clock } = setUp(limits);
     vi.spyOn(lists, "add").mockRejectedValueOnce(new PortUnavailable("the table"));
     await expect(add("a", 1)).rejects.toMatchObject({ code: "unavailable" });
     await clock.advance(20 * 86_400_000);

@@ -191,7 +191,7 @@ describe("a signal of a task that has not started is kept", () => {
     expect(await deletedBefore(pipeline, await pipeline.recordOf(task))).toEqual([]);
   });
 
-  test("by the rescue that keeps it in a line", async () => {
+  test("by the reconciliation that keeps it in a line", async () => {
     const { pipeline, task, send } = await signalled();
     const since = new Date(pipeline.clock.now()).toISOString();
     await pipeline.flowSettings.put({ kind: "pause", name: "pause/type/test.task", since, by: "olga" });
@@ -199,7 +199,7 @@ describe("a signal of a task that has not started is kept", () => {
     const parked = await send();
     expect(parked.line).toBe("pause/type/test.task");
     await days(pipeline, 41);
-    await pipeline.rescue(pipeline.clock.now() + 60_000);
+    await pipeline.reconcile(pipeline.clock.now() + 60_000);
     const kept = await pipeline.recordOf(task);
     expect(kept.purge_at).toBeGreaterThan(parked.purge_at);
     expect(await deletedBefore(pipeline, kept)).toEqual([]);

@@ -296,7 +296,7 @@ describe("deaths", () => {
           if (calls() < at) break;
           await pipeline.add(50);
           const answer = await pipeline.add(99, { idempotencyKey: "99" });
-          await pipeline.rescue(pipeline.clock.now() + 1000);
+          await pipeline.reconcile(pipeline.clock.now() + 1000);
           await pipeline.drain();
           const lists = pipeline.ran.filter((list) => list.includes(99));
           expect(lists, `${before} before, call ${at}`).toHaveLength(1);
@@ -316,7 +316,7 @@ describe("deaths", () => {
     vi.spyOn(pipeline.lists, "add").mockRejectedValueOnce(new PortUnavailable("the table"));
     await expect(pipeline.add(1)).rejects.toMatchObject(refused("unavailable"));
     await pipeline.clock.advance(20 * 86_400_000);
-    await pipeline.rescue(pipeline.clock.now() + 1000);
+    await pipeline.reconcile(pipeline.clock.now() + 1000);
     await pipeline.drain();
     expect(pipeline.ran).toEqual([]);
     expect(pipeline.records.all()).toMatchObject([{ status: "completed" }]);
@@ -333,7 +333,7 @@ describe("deaths", () => {
       revive();
       await pipeline.drain();
       await pipeline.clock.advance(86_400_000);
-      await pipeline.rescue(pipeline.clock.now() + 1000);
+      await pipeline.reconcile(pipeline.clock.now() + 1000);
       await pipeline.drain();
       expect(pipeline.ran.length, `call ${at}`).toBeGreaterThan(0);
       for (const list of pipeline.ran) expect(list).toEqual([1, 2, 3]);

@@ -87,7 +87,7 @@ const days = async (pipeline: Pipeline, count: number, each?: (day: number) => P
     await pipeline.clock.advance(dayMs);
     purge(pipeline);
     await each?.(day);
-    await pipeline.rescue(pipeline.clock.now() + 60_000);
+    await pipeline.reconcile(pipeline.clock.now() + 60_000);
     for (const tier of ["normal", "high"] as const) await pipeline.work(tier);
   }
 };
@@ -151,7 +151,7 @@ describe("what is beside a record is kept as long as the record of an open task"
     expect(await deletedBefore(pipeline, letter)).toEqual([]);
   });
 
-  test("an extension in a line: the record is kept as long as its entry there, by the rescue", async () => {
+  test("an extension in a line: the record is kept as long as its entry there, by the reconciliation", async () => {
     const pipeline = memoryPipeline([typeOf(async () => 1)]);
     await paused(pipeline, "pause");
     const accepted = await pipeline.accept(body);
@@ -162,7 +162,7 @@ describe("what is beside a record is kept as long as the record of an open task"
     expect(after).toMatchObject({ purge_at: parked.purge_at, retention_seconds: longest });
   });
 
-  test("a wait in a line, and the rescue that keeps it there", async () => {
+  test("a wait in a line, and the reconciliation that keeps it there", async () => {
     const { pipeline, work, present } = await secondRound([(task) => task.sleep(daySeconds), async () => 1]);
     await work();
     await paused(pipeline, "pause");

@@ -22,7 +22,7 @@ import { withdraw } from "../pipeline/submit/admit-task.ts";
 import type { EndPorts } from "../ports/extra.ts";
 import type { Lines } from "../ports/flow.ts";
 import type { OpenTasks, QueueDepth, QueueDepths } from "../ports/tasks.ts";
-import { lastRescue, type RescuePass, saveRescue } from "./rescue-state.ts";
+import { lastReconcile, type ReconcilePass, saveReconcile } from "./reconcile-state.ts";
 
 /*
  * Liveness must not rest on messages alone. A message can wait out its queue's retention, a submit can die between its
@@ -31,7 +31,7 @@ import { lastRescue, type RescuePass, saveRescue } from "./rescue-state.ts";
  * conditional change. A pass is bounded, and the next one goes on where it stopped.
  */
 
-export interface RescuePorts extends EndPorts {
+export interface ReconcilePorts extends EndPorts {
   openTasks: OpenTasks;
   depths: QueueDepths;
   lines: Lines;
@@ -56,9 +56,9 @@ const lostChildMs = 86_400_000;
 const lanes = 10;
 
 interface Pass {
-  ports: RescuePorts;
+  ports: ReconcilePorts;
   nowMs: number;
-  found: RescuePass;
+  found: ReconcilePass;
   depths: Map<Tier, Promise<QueueDepth>>;
   looked: Set<string>;
 }
@@ -67,23 +67,23 @@ interface Pass {
  * Makes one pass.
  * @param deadlineMs Epoch milliseconds at which it must have ended.
  */
-export async function rescue(ports: RescuePorts, deadlineMs: number): Promise<RescuePass> {
+export async function reconcile(ports: ReconcilePorts, deadlineMs: number): Promise<ReconcilePass> {
   const nowMs = ports.clock.now();
-  const earlier = await lastRescue(ports);
-  const found: RescuePass = { at: iso(nowMs), whole: false, open: 0, sent: 0, ended: 0, left: 0 };
+  const earlier = await lastReconcile(ports);
+  const found: ReconcilePass = { at: iso(nowMs), whole: false, open: 0, sent: 0, ended: 0, left: 0 };
   const pass: Pass = { ports, nowMs, found, depths: new Map(), looked: new Set() };
   let next = earlier?.next;
   for (let parts = 0; parts < mostParts && found.sent < mostSends && ports.clock.now() < deadlineMs; parts++) {
     const part = await ports.openTasks.part(next);
     found.open += part.items.filter(({ status }) => !isTerminal(status)).length;
-    await inLanes(part.items, lanes, (record) => rescueOne(pass, record));
+    await inLanes(part.items, lanes, (record) => reconcileOne(pass, record));
     next = part.next;
     if (next === undefined) break;
   }
   found.whole = next === undefined;
   await sweepDeadLetters(ports);
-  const state: RescuePass = { ...found, ...(next !== undefined && { next }) };
-  await saveRescue(ports, state);
+  const state: ReconcilePass = { ...found, ...(next !== undefined && { next }) };
+  await saveReconcile(ports, state);
   const { at: _, ...counts } = found;
   const level = found.sent + found.ended > 0 ? "warn" : "info";
   ports.log[level]("looked for open tasks that nothing wakes", { ...counts });
@@ -91,7 +91,7 @@ export async function rescue(ports: RescuePorts, deadlineMs: number): Promise<Re
 }
 
 /** A sweep lists the letters whose record is gone. Only tiers with dead letters cost one. */
-async function sweepDeadLetters(ports: RescuePorts): Promise<void> {
+async function sweepDeadLetters(ports: ReconcilePorts): Promise<void> {
   for (const tier of tiers) {
     try {
       const { visible, inFlight } = await ports.depths.ofDlq(tier);
@@ -103,7 +103,7 @@ async function sweepDeadLetters(ports: RescuePorts): Promise<void> {
 }
 
 /** Goes on with a task that needs it. A task that cannot be helped now is left to the next pass. */
-async function rescueOne(pass: Pass, record: TaskRecord): Promise<void> {
+async function reconcileOne(pass: Pass, record: TaskRecord): Promise<void> {
   const { need, sinceMs } = needOf(record, pass.nowMs);
   if (need === "none") return;
   try {
@@ -121,12 +121,12 @@ async function rescueOne(pass: Pass, record: TaskRecord): Promise<void> {
 
 async function expire(pass: Pass, record: TaskRecord): Promise<void> {
   const { when, set, remove } = expiryOf(pass.ports, record);
-  const change = { when, set: { ...set, ...rescued(pass) }, ...(remove && { remove }) };
+  const change = { when, set: { ...set, ...reconciled(pass) }, ...(remove && { remove }) };
   await ended(pass, await pass.ports.records.change(record, change), "expired", childEnvelope(pass.ports, record));
 }
 
-/** The mark of a task that a rescue ends. */
-const rescued = ({ nowMs }: Pass) => ({ rescued_at: iso(nowMs) });
+/** The mark of a task that a reconciliation ends. */
+const reconciled = ({ nowMs }: Pass) => ({ rescued_at: iso(nowMs) });
 
 async function ended(
   pass: Pass,
@@ -149,7 +149,7 @@ async function close(pass: Pass, record: TaskRecord): Promise<void> {
       await (await import("../pipeline/end/stop-family.ts")).stopIfLost(ports, record);
     return;
   }
-  const marked = await ports.records.change(record, { when: unchanged(record), set: rescued(pass) });
+  const marked = await ports.records.change(record, { when: unchanged(record), set: reconciled(pass) });
   if (!marked.done) return;
   const parent = await closeIfFull(ports, marked.record);
   if (parent === undefined) return;
@@ -195,7 +195,7 @@ async function sendAgain(pass: Pass, record: TaskRecord, sinceMs: number): Promi
  * was to be withdrawn. Its message was never sent, and no client knows of it. A task that has started, or was retried,
  * had its key.
  */
-async function isLeftOver({ uniqueKeys }: RescuePorts, record: TaskRecord): Promise<boolean> {
+async function isLeftOver({ uniqueKeys }: ReconcilePorts, record: TaskRecord): Promise<boolean> {
   const { unique_key, round, attempts_total, task_id } = record;
   if (unique_key === undefined || round > 1 || attempts_total > 0) return false;
   const holder = await uniqueKeys.holder({ ...record, unique_key });
@@ -229,7 +229,7 @@ async function isLostChild(pass: Pass, record: TaskRecord, sinceMs: number): Pro
 }
 
 /** The task's message, from its record or from the copy beside it; not that of an earlier task with the same id. */
-async function envelopeOf(ports: RescuePorts, record: TaskRecord): Promise<Envelope | undefined> {
+async function envelopeOf(ports: ReconcilePorts, record: TaskRecord): Promise<Envelope | undefined> {
   const kept = keptEnvelope(ports, record);
   if (kept !== undefined) return newestKept(ports, record, kept);
   const stored = (await ports.records.loadPart(record, "envelope")) as Envelope | undefined;
@@ -243,7 +243,7 @@ async function giveUp(pass: Pass, record: TaskRecord): Promise<void> {
   const error = new PermanentError(
     "the task's message was lost, and with it the only copy of its input: submit it again",
   );
-  const change = { when: unchanged(record), set: rescued(pass) };
+  const change = { when: unchanged(record), set: reconciled(pass) };
   await ended(pass, await failForGood(ports, record, undefined, classify(error, [], nowMs), change), "failed");
 }
 

@@ -2,7 +2,7 @@ import { systemTenant } from "../model/internal-names.ts";
 import type { Records } from "../ports/tasks.ts";
 
 /** Result of a pass. Times are ISO 8601 UTC. */
-export interface RescuePass {
+export interface ReconcilePass {
   at: string;
   /** True when it read the table to its end. */
   whole: boolean;
@@ -22,12 +22,14 @@ const stateKey = { tenant_id: systemTenant, task_id: "rescue" };
 const stateSeconds = 90 * 86_400;
 
 /** Stores what a pass found. */
-export const saveRescue = ({ records }: { records: Pick<Records, "savePart"> }, pass: RescuePass): Promise<void> =>
-  records.savePart(stateKey, "rescue", pass, Math.floor(Date.parse(pass.at) / 1000) + stateSeconds);
+export const saveReconcile = (
+  { records }: { records: Pick<Records, "savePart"> },
+  pass: ReconcilePass,
+): Promise<void> => records.savePart(stateKey, "rescue", pass, Math.floor(Date.parse(pass.at) / 1000) + stateSeconds);
 
 /** The last pass. Undefined: there was none. */
-export const lastRescue = async ({
+export const lastReconcile = async ({
   records,
 }: {
   records: Pick<Records, "loadPart">;
-}): Promise<RescuePass | undefined> => (await records.loadPart(stateKey, "rescue")) as RescuePass | undefined;
+}): Promise<ReconcilePass | undefined> => (await records.loadPart(stateKey, "rescue")) as ReconcilePass | undefined;

@@ -1,6 +1,6 @@
 import type { EndPorts } from "../core/ports/extra.ts";
 import { lookAtLines } from "../core/schedules/look-at-lines.ts";
-import { rescue } from "../core/schedules/rescue.ts";
+import { reconcile } from "../core/schedules/reconcile.ts";
 import type { Config } from "../settings/config.ts";
 import { queueClient, tableClient } from "./clients.ts";
 import type { DynamoTable } from "./dynamo-table.ts";
@@ -13,10 +13,10 @@ type DispatchConfig = Config<(typeof dispatchSettings)[number]>;
 type TablePorts = EndPorts & { table: DynamoTable };
 
 /** Looks for open tasks that nothing wakes, and goes on with them. */
-export async function rescueWith(config: DispatchConfig, ports: TablePorts, deadlineMs: number): Promise<void> {
+export async function reconcileWith(config: DispatchConfig, ports: TablePorts, deadlineMs: number): Promise<void> {
   const { queueUrls, dlqUrls, containerQueueUrls } = config;
   const depths = new SqsQueueDepths(queueClient(), queueUrls, dlqUrls, containerQueueUrls);
-  await rescue({ ...lookingPorts(config, ports), depths }, deadlineMs);
+  await reconcile({ ...lookingPorts(config, ports), depths }, deadlineMs);
 }
 
 /** Looks at the lines after a deployment. */

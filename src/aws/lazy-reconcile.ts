@@ -9,8 +9,9 @@ type Given = [config: Config<(typeof dispatchSettings)[number]>, ports: EndPorts
  * The daily look for open tasks that nothing wakes, and the look at lines after a deployment. Their code loads with
  * their first call.
  */
-export const lazyRescue = (...given: Given) => ({
-  rescue: async (deadlineMs: number): Promise<void> => (await import("./rescue.ts")).rescueWith(...given, deadlineMs),
+export const lazyReconcile = (...given: Given) => ({
+  reconcile: async (deadlineMs: number): Promise<void> =>
+    (await import("./reconcile.ts")).reconcileWith(...given, deadlineMs),
   lookAtLines: async (deadlineMs: number): Promise<string> =>
-    (await import("./rescue.ts")).lookWith(...given, deadlineMs),
+    (await import("./reconcile.ts")).lookWith(...given, deadlineMs),
 });

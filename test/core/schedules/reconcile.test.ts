@@ -4,8 +4,8 @@ import { pause, resume } from "../../../src/core/extras/limits/manage-flow.ts";
 import { PortUnavailable } from "../../../src/core/model/errors.ts";
 import { iso } from "../../../src/core/model/record.ts";
 import { fire, fireArrived } from "../../../src/core/schedules/fire.ts";
-import { rescue } from "../../../src/core/schedules/rescue.ts";
-import { lastRescue } from "../../../src/core/schedules/rescue-state.ts";
+import { reconcile } from "../../../src/core/schedules/reconcile.ts";
+import { lastReconcile } from "../../../src/core/schedules/reconcile-state.ts";
 import { MemoryOpenTasks } from "../../../src/memory/open-tasks.ts";
 import { echo, memoryPipeline, newRecord, typeOf } from "../../support/memory-pipeline.ts";
 import { workerPool } from "../../support/worker-pool.ts";
@@ -21,8 +21,8 @@ function lose({ queues }: Pipeline) {
 }
 
 async function pass(pipeline: Pipeline) {
-  await pipeline.rescue(pipeline.clock.now() + 200_000);
-  const found = await lastRescue(pipeline.ports);
+  await pipeline.reconcile(pipeline.clock.now() + 200_000);
+  const found = await lastReconcile(pipeline.ports);
   if (found === undefined) throw new Error("no pass was noted");
   return found;
 }
@@ -206,8 +206,8 @@ test("a pass is bounded by its time, and the next one goes on behind it", async 
       },
     },
   };
-  expect(await rescue(ports, pipeline.clock.now() + 1_500)).toMatchObject({ whole: false, open: 200, next: "200" });
-  expect(await rescue(ports, pipeline.clock.now() + 60_000)).toMatchObject({ whole: true, open: 150 });
+  expect(await reconcile(ports, pipeline.clock.now() + 1_500)).toMatchObject({ whole: false, open: 200, next: "200" });
+  expect(await reconcile(ports, pipeline.clock.now() + 60_000)).toMatchObject({ whole: true, open: 150 });
   expect(parts).toBe(4);
 });
 
