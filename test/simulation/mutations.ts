@@ -638,7 +638,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "nobody is told of a cancelled task",
     file: "extras/notices/index.ts",
-    in: "tellEnd",
+    in: "notifyEnd",
     find: "if (!isTerminal(record.status) || isOwnName(record.type)) return;",
     replace: 'if (!isTerminal(record.status) || record.status === "cancelled" || isOwnName(record.type)) return;',
   },
@@ -697,7 +697,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a task without a subscriber is told of",
     file: "extras/notices/index.ts",
-    in: "tellEnd",
+    in: "notifyEnd",
     find: "  if (isHeard) await notices.send(",
     replace: "  if (isHeard || record.round > 0) await notices.send(",
   },

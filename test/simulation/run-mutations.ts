@@ -48,7 +48,7 @@ export const runMutations: readonly Mutation[] = [
   {
     name: "run: an attempt is not told of a child that ends while it runs",
     file: "pipeline/end/close-family.ts",
-    in: "isTold",
+    in: "isNotified",
     find: "set: { woken_by: by }, add: { signals: 1 }",
     replace: "set: { woken_by: by }",
     test,
@@ -56,7 +56,7 @@ export const runMutations: readonly Mutation[] = [
   {
     name: "run: the message that a death has left unsent is not sent by the repeat",
     file: "pipeline/end/close-family.ts",
-    in: "isTold",
+    in: "isNotified",
     find: "    if (woken_by === by && due_at <= now) await send(ports, parent);\n",
     replace: "",
     test,
@@ -64,7 +64,7 @@ export const runMutations: readonly Mutation[] = [
   {
     name: "run: each of many ends sends a message",
     file: "pipeline/end/close-family.ts",
-    in: "isTold",
+    in: "isNotified",
     find: "if (woken_by === by && due_at <= now) await",
     replace: "if (due_at <= now) await",
     test,

@@ -62,13 +62,13 @@ export class TaskEnds {
   wait(key: TaskKey, untilMs: number): Promise<Seen | undefined> {
     const { clock, callTime } = this.#ports;
     return new Promise((resolve) => {
-      const tell = (seen: Seen | undefined) => {
+      const notify = (seen: Seen | undefined) => {
         stop();
-        this.#remove(key, tell);
+        this.#remove(key, notify);
         resolve(seen);
       };
-      const watched = this.#add(key, tell);
-      const stop = clock.after(untilMs - clock.now(), () => tell(freshOf(watched, clock.now())));
+      const watched = this.#add(key, notify);
+      const stop = clock.after(untilMs - clock.now(), () => notify(freshOf(watched, clock.now())));
       if (this.#isReading) return;
       this.#isReading = true;
       void callTime.apart(() => this.#readUntilIdle());
@@ -118,7 +118,7 @@ export class TaskEnds {
       const record = stored !== undefined && isKept(stored, clock.now()) ? stored : undefined;
       watched.seen = { record, atMs };
       if (record !== undefined && !hasEnded(record, clock.now())) continue;
-      for (const tell of [...watched.waiters]) tell(watched.seen);
+      for (const notify of [...watched.waiters]) notify(watched.seen);
     }
   }
 }

@@ -75,7 +75,7 @@ export async function noteTry(ports: HealthPorts, receiver: Receiver, succeeded:
   const after = { ...step.after, revision: receiver.revision + 1, updated_at: iso(now) };
   try {
     if (!(await ports.receivers.put(after, receiver.revision))) return;
-    if (step.tells !== undefined) await tell(ports, after, step.tells);
+    if (step.notifies !== undefined) await notify(ports, after, step.notifies);
   } catch (error) {
     if (!(error instanceof PortUnavailable)) throw error;
     ports.log.warn("could not keep the health of a receiver", {
@@ -87,7 +87,7 @@ export async function noteTry(ports: HealthPorts, receiver: Receiver, succeeded:
 
 interface HealthStep {
   after: Receiver;
-  tells?: "failing" | "disabled";
+  notifies?: "failing" | "disabled";
 }
 
 /** Undefined: nothing changes. */
@@ -98,10 +98,10 @@ function stepOf(receiver: Receiver, succeeded: boolean, nowMs: number): HealthSt
   if (failing_since === undefined) return { after: { ...receiver, failing_since: now } };
   const failingMs = nowMs - Date.parse(failing_since);
   if (failingMs >= disabledAfterMs) {
-    return { after: { ...receiver, enabled: false, disabled_at: now }, tells: "disabled" };
+    return { after: { ...receiver, enabled: false, disabled_at: now }, notifies: "disabled" };
   }
   if (failingMs < disabledAfterMs - warnedBeforeMs || warned_at !== undefined) return undefined;
-  return { after: { ...receiver, warned_at: now }, tells: "failing" };
+  return { after: { ...receiver, warned_at: now }, notifies: "failing" };
 }
 
 /** The receiver as if no try had failed. */
@@ -110,7 +110,7 @@ export function healthy({ failing_since: _, warned_at: __, disabled_at: ___, ...
 }
 
 /** Tells operators by a log line and a metric, and by an event where the deployment sends some. */
-async function tell(ports: HealthPorts, receiver: Receiver, what: "failing" | "disabled"): Promise<void> {
+async function notify(ports: HealthPorts, receiver: Receiver, what: "failing" | "disabled"): Promise<void> {
   const { tenant_id, webhook_id, url, failing_since = "" } = receiver;
   const about = { tenant_id, webhook_id, host: new URL(url).host, failing_since };
   const text =

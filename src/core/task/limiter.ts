@@ -18,7 +18,7 @@ export interface Settling {
   stack?: string | undefined;
   /** True: the handler threw a bug of its own code. */
   isOwnBug?: boolean;
-  /** Called when the end of a completed attempt is stored, before anybody is told. */
+  /** Called when the end of a completed attempt is stored, before anybody was notified. */
   onCompleted?: () => void;
 }
 
@@ -57,7 +57,7 @@ export interface Permit {
   renew(record: TaskRecord, type: TaskType): Promise<void>;
   /** The handler has ended. Its end is not stored yet. */
   handlerEnded(): void;
-  /** The attempt's end is stored. Nobody is told of a completed one yet, and no breaker has counted another one. */
+  /** The attempt's end is stored. Nobody is notified of a completed one yet, and no breaker has counted another one. */
   settled(as: Settled["as"]): void;
   /** Nothing follows for this message. Never throws. */
   end(): Promise<void>;

@@ -67,7 +67,7 @@ function permitOf(ports: FlowPorts, message: TaskMessage, { place, slotMs, rate,
       place.stays = place.turn === true && goesOn.includes(as);
       // A failed task may be retried by an operator at any time.
       if (as === "completed" || as === "cancelled") place.over = true;
-      // The place is passed on while others are told of the end. A failure is counted before.
+      // The place is passed on while others are notified of the end. A failure is counted before.
       if (as === "completed") void giveBack();
     },
     async end() {

@@ -11,7 +11,7 @@ const code = () => import("./notices.ts");
  * Sends the notice of a task's end if somebody asked to hear of it. Repeatable: all notices of one end have one id.
  * @throws PortUnavailable
  */
-async function tellEnd(ports: EndPorts, record: TaskRecord): Promise<void> {
+async function notifyEnd(ports: EndPorts, record: TaskRecord): Promise<void> {
   const { notices } = ports;
   if (!isTerminal(record.status) || isOwnName(record.type)) return;
   const receives = await notices.receives(record.tenant_id);
@@ -22,10 +22,10 @@ async function tellEnd(ports: EndPorts, record: TaskRecord): Promise<void> {
 /** The notices of a task's end to its subscribers, and of its changes to channels. */
 export const notices: Extra = {
   name: "notices",
-  ended: tellEnd,
-  /** A dead letter that is sent has been told. */
+  ended: notifyEnd,
+  /** A dead letter that is sent has been notified of. */
   async beforeRound(ports, record) {
-    if (record.buried_at === undefined) await tellEnd(ports, record);
+    if (record.buried_at === undefined) await notifyEnd(ports, record);
   },
   /** Channels are a hint, so a notice that cannot be sent is dropped. */
   async changed(ports, record, change) {

@@ -203,19 +203,19 @@ export async function wakeParent(ports: EndPorts, child: TaskRecord): Promise<vo
   for (let tries = 0; tries < mostWakes; tries++) {
     const parent = await ports.records.get(key, "consistently");
     if (parent === undefined || !isChildOf(child, parent)) return;
-    if (await isTold(ports, parent, child)) return;
+    if (await isNotified(ports, parent, child)) return;
   }
   throw new ChangedMeanwhile("the parent of a child");
 }
 
 /** Returns false when the parent has changed at the same time. */
-async function isTold(ports: EndPorts, parent: TaskRecord, child: TaskKey): Promise<boolean> {
+async function isNotified(ports: EndPorts, parent: TaskRecord, child: TaskKey): Promise<boolean> {
   const { status, attempts_total, due_at, woken_by, waiting_for } = parent;
   const now = iso(ports.clock.now());
   const by = `${attempts_total} ${child.task_id}`;
-  const wasToldBefore = woken_by?.startsWith(`${attempts_total} `) === true;
+  const wasNotifiedBefore = woken_by?.startsWith(`${attempts_total} `) === true;
   if (status === "processing") {
-    if (wasToldBefore) return true;
+    if (wasNotifiedBefore) return true;
     const when = { status: { is: status }, attempts_total: { is: attempts_total } } as const;
     return (await ports.records.change(parent, { when, set: { woken_by: by }, add: { signals: 1 } })).done;
   }

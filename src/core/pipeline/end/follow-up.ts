@@ -6,13 +6,13 @@ import * as extras from "../send/extras.ts";
 /**
  * Does what follows from a task's end, by a worker or an operator: a dead letter gets its DLQ message, a cancelled
  * parent's children are cancelled, and a child's end is counted, which may end its parent: before that, what its next
- * round needs is stored. Subscribers are told of each end. Every redelivery repeats it until it is done.
+ * round needs is stored. Subscribers are notified of each end. Every redelivery repeats it until it is done.
  * @param envelope The task's message. Undefined: loaded where it is needed.
  */
 export async function followUp(ports: EndPorts, record: TaskRecord, envelope?: Envelope): Promise<void> {
   let message = envelope;
   for (let ended: TaskRecord | undefined = record; ended !== undefined; ended = await endedBy(ports, ended)) {
-    // First: a dead letter that is sent has been told.
+    // First: a dead letter that is sent has been notified of.
     await extras.ended(ports, ended, message);
     if (ended.status === "failed") await (await import("./dead-letter.ts")).deadLetterOnce(ports, ended, message);
     if (ended.family_leaf !== undefined) {

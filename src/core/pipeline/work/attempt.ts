@@ -337,12 +337,12 @@ function attemptEnds(ports: AttemptPorts, running: Running) {
   });
   const late = (error: unknown) => void reportLate(ports, running, error, { endedItself });
   // What listens to the signal is code of the attempt, and may throw.
-  const tell = (reason: unknown) => runAmbient(ambient, () => abort.abort(reason));
+  const abortWith = (reason: unknown) => runAmbient(ambient, () => abort.abort(reason));
   const endAs = (ending: Ended, reason: unknown) => {
     endedItself = ending.how === "threw" && ending.own !== true;
     end?.(ending);
     end = undefined;
-    tell(reason);
+    abortWith(reason);
   };
   const stray = (error: unknown) => {
     if (open && end !== undefined) endAs({ how: "threw", error }, error);
@@ -359,7 +359,7 @@ function attemptEnds(ports: AttemptPorts, running: Running) {
     if (!open) return;
     if (!cancelled) {
       [cancelled, endedItself] = [true, false];
-      tell(new AttemptCancelled());
+      abortWith(new AttemptCancelled());
     }
     if (!current.cancel_now) return;
     stopTimer ??= endProcessLater(ports, current, (interrupted) => endAs(interrupted, new AttemptCancelled()));

@@ -98,7 +98,7 @@ export async function resolveUnclaimed(
   const now = ports.clock.now();
   const { envelope } = message;
   if (record === undefined || !isKept(record, now) || !isOf(envelope, record)) {
-    // A short retention may have ended before anybody told of the end.
+    // A short retention may have ended before anybody was notified of the end.
     await (record && isOf(envelope, record) && extras.ended(ports, record));
     ports.log.warn("dropped a message whose task does not exist", { outcome: "skipped_unknown" });
     return "done";

@@ -25,10 +25,10 @@ export async function reportLate(
     ports.metrics.add("stray_errors", 1, countedAs(record));
     if (ports.onLate !== undefined && endedItself) return ports.onLate(error, record);
     const { message, type: error_type } = describeError(error);
-    const told = type.sensitive ? {} : { error: message, stack: await ports.stackOf(error) };
+    const reported = type.sensitive ? {} : { error: message, stack: await ports.stackOf(error) };
     ports.log.warn(lateErrorLine, {
       error_type,
-      ...told,
+      ...reported,
     });
   } catch {
     // The report of an error must not fail with an error that nobody catches.

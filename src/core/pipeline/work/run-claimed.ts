@@ -43,13 +43,13 @@ export const runClaimed = (ports: RunPorts, visibility: Visibility, message: Cla
   ports.tracing.span(spanOf(message, message.record), async (span) => {
     const { type, permit } = message;
     const log = ports.log.with({ attempt: message.record.attempts });
-    const told = extras.changed({ ...ports, log }, message.record, "processing");
+    const notified = extras.changed({ ...ports, log }, message.record, "processing");
     const { record, envelope, ended: ran, left } = await run({ ...ports, log }, visibility, message, span);
     const later = ran.how === "threw" && ran.error instanceof WrittenLater && ran.error;
     const ended = later ? untilLaterRelease({ ...ports, log }, later) : ran;
     permit?.handlerEnded();
     const thrown = await lookAt(ports, type, ended);
-    await told;
+    await notified;
     const onCompleted = () => permit?.settled("completed");
     const settled = await settleInTime(ports, { record, envelope, type, ...thrown, onCompleted }, ended);
     endProcessOf(ports, settled, left);

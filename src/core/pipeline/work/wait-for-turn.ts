@@ -27,7 +27,7 @@ export async function lookAtTurn(
   if (certain?.created_at !== record.created_at) return "done";
   const current = isWaiting(certain) ? await supersede(ports, certain, newest, asLook) : certain;
   if (!isWaiting(current)) {
-    // Who ended it may have died before anybody was told.
+    // Who ended it may have died before anybody was notified.
     if (isTerminal(current.status)) await followUp(ports, current, envelope);
     if (current.status === "cancelled") await cancelBefore(ports, current, asLook);
     return "done";
