@@ -21,8 +21,8 @@ export const keptMutations: readonly Mutation[] = [
   },
   {
     name: "kept: nothing beside a task that goes into a line",
-    file: "extras/limits/enter.ts",
-    in: "park",
+    file: "extras/limits/admit.ts",
+    in: "enqueue",
     find: "  await extras.keepAll(ports, { ...record, purge_at: 0 }, record.purge_at, stored);\n",
     replace: "",
   },

@@ -90,8 +90,8 @@ export const priorityMutations: readonly Mutation[] = [
   },
   {
     name: "priority: a task that is moved before it is in the line of its paused tier stays in it",
-    file: "extras/limits/enter.ts",
-    in: "park",
+    file: "extras/limits/admit.ts",
+    in: "enqueue",
     find: "  if (isOfTier(line)) await followMove(ports, line, record, waiting);\n",
     replace: "",
     test: "test/core/control/change-priority.test.ts",

@@ -33,8 +33,8 @@ export const rateMutations: readonly Mutation[] = [
   },
   {
     name: "rates: the input of a strict type has no rate",
-    file: "extras/limits/enter.ts",
-    in: "enterInTurn",
+    file: "extras/limits/admit.ts",
+    in: "admitInTurn",
     find: "if (lines.byInput !== undefined) await noteLimits",
     replace: "if (false) await noteLimits",
     test: byInput,

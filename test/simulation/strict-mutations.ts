@@ -105,8 +105,8 @@ export const strictMutations: readonly Mutation[] = [
   },
   {
     name: "strict: tasks meet a pause before their line",
-    file: "extras/limits/enter.ts",
-    in: "enter",
+    file: "extras/limits/admit.ts",
+    in: "admit",
     find: "if (type !== undefined && strictOf(type) !== undefined) return",
     replace: "if (line === undefined && type !== undefined && strictOf(type) !== undefined) return",
     test: unit,

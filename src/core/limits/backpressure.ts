@@ -45,7 +45,7 @@ export class Backpressure {
    * Lets one submit into a tier, unless the tier is closed.
    * @throws Problem `queue_full`
    */
-  async enter(tier: Tier, bound: number): Promise<void> {
+  async admit(tier: Tier, bound: number): Promise<void> {
     const gauge = this.#gaugeOf(tier);
     await this.#readWhenOld(tier, gauge, readEveryMs);
     if (isFull(gauge, bound)) await this.#readWhenOld(tier, gauge, confirmEveryMs);

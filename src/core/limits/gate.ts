@@ -86,10 +86,10 @@ export function createGate(ports: GatePorts, configured: AllLimits | Promise<All
     await quota.take(tenantId, bound);
     return () => quota.giveBack(tenantId);
   };
-  const enterTier = async (tier: Tier, soon: boolean) => {
+  const admitTier = async (tier: Tier, soon: boolean) => {
     const bound = soon ? await book.depthOf(tier) : undefined;
     if (bound === undefined) return () => {};
-    await pressure.enter(tier, bound);
+    await pressure.admit(tier, bound);
     return () => pressure.leave(tier);
   };
 
@@ -107,7 +107,7 @@ export function createGate(ports: GatePorts, configured: AllLimits | Promise<All
         giveBackTask();
       };
       try {
-        ofTask.push(await enterTier(tier, soon));
+        ofTask.push(await admitTier(tier, soon));
         undo.push(await takeRate(tenantId, limits));
         const leave = await takePlace(tenantId, limits);
         if (leave !== undefined) ofTask.push(leave);

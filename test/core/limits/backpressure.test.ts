@@ -24,9 +24,9 @@ function setUp() {
   const records = new MemoryRecords();
   const pressure = new Backpressure({ clock, log, depths, records });
   /** Seconds to wait, or undefined when it was let in, and sent. */
-  const enter = async (tier: Tier = "low"): Promise<number | undefined> => {
+  const admit = async (tier: Tier = "low"): Promise<number | undefined> => {
     try {
-      await pressure.enter(tier, 100);
+      await pressure.admit(tier, 100);
       depth[tier] += 1;
       return undefined;
     } catch (error) {
@@ -35,9 +35,9 @@ function setUp() {
     }
   };
   const fill = async () => {
-    while ((await enter()) === undefined);
+    while ((await admit()) === undefined);
   };
-  return { clock, depth, records, pressure, enter, fill, log, reads: () => reads, fail: () => (fails = true) };
+  return { clock, depth, records, pressure, admit, fill, log, reads: () => reads, fail: () => (fails = true) };
 }
 
 describe("a tier with a bound", () => {
@@ -49,90 +49,90 @@ describe("a tier with a bound", () => {
   });
 
   test("a tier is read again before an old reading closes it", async () => {
-    const { clock, depth, enter, fill } = setUp();
-    for (let count = 0; count < 100; count++) await enter();
+    const { clock, depth, admit, fill } = setUp();
+    for (let count = 0; count < 100; count++) await admit();
     depth.low = 10;
     await clock.advance(2_000);
-    expect(await enter()).toBeUndefined();
+    expect(await admit()).toBeUndefined();
     await fill();
     expect(depth.low).toBe(100);
   });
 
   test("a tier is read every five seconds, not for each submit", async () => {
-    const { clock, enter, reads } = setUp();
+    const { clock, admit, reads } = setUp();
     for (let count = 0; count < 50; count++) {
-      await enter();
+      await admit();
       await clock.advance(100);
     }
     expect(reads()).toBe(1);
     await clock.advance(100);
-    await enter();
+    await admit();
     expect(reads()).toBe(2);
   });
 
   test("a tier closes when other processes have filled it", async () => {
-    const { depth, clock, enter } = setUp();
-    await enter();
+    const { depth, clock, admit } = setUp();
+    await admit();
     depth.low = 500;
     await clock.advance(5_000);
-    expect(await enter()).toBeGreaterThan(0);
+    expect(await admit()).toBeGreaterThan(0);
   });
 
   test("a tier opens again at half its bound, not before", async () => {
-    const { clock, depth, enter, fill } = setUp();
+    const { clock, depth, admit, fill } = setUp();
     await fill();
     depth.low = 51;
     await clock.advance(2_000);
-    expect(await enter()).toBeGreaterThan(0);
+    expect(await admit()).toBeGreaterThan(0);
     depth.low = 50;
     await clock.advance(2_000);
-    expect(await enter()).toBeUndefined();
+    expect(await admit()).toBeUndefined();
     depth.low = 60;
     await clock.advance(5_000);
-    expect(await enter()).toBeUndefined();
+    expect(await admit()).toBeUndefined();
   });
 
   test("a closed tier says when it will open, by the pace at which it drains", async () => {
-    const { clock, depth, enter, fill } = setUp();
+    const { clock, depth, admit, fill } = setUp();
     await fill();
-    expect(await enter()).toBe(5);
+    expect(await admit()).toBe(5);
     depth.low = 90;
     await clock.advance(10_000);
-    expect(await enter()).toBe(20);
+    expect(await admit()).toBe(20);
     depth.low = 70;
     await clock.advance(20_000);
-    expect(await enter()).toBe(20);
+    expect(await admit()).toBe(20);
     depth.low = 51;
     await clock.advance(10_000);
-    expect(await enter()).toBe(1);
+    expect(await admit()).toBe(1);
   });
 
   test("a closed tier asks for a minute at most, however stuck it is", async () => {
-    const { clock, enter, fill } = setUp();
+    const { clock, admit, fill } = setUp();
     await fill();
     await clock.advance(1_000_000);
-    expect(await enter()).toBe(60);
+    expect(await admit()).toBe(60);
   });
 
   test("a closed tier does not close another one", async () => {
-    const { enter, fill } = setUp();
+    const { admit, fill } = setUp();
     await fill();
-    expect(await enter("critical")).toBeUndefined();
+    expect(await admit("critical")).toBeUndefined();
   });
 
   test("a tier does not count what was not sent", async () => {
-    const { enter, pressure, depth } = setUp();
+    const { admit, pressure, depth } = setUp();
     for (let count = 0; count < 300; count++) {
-      expect(await enter()).toBeUndefined();
+      expect(await admit()).toBeUndefined();
       pressure.leave("low");
       depth.low = 0;
     }
   });
 
   test("a tier stays open when its depth cannot be read", async () => {
-    const { enter, fail, log } = setUp();
+    const { admit, fail, log } = setUp();
     fail();
-    expect(await enter()).toBeUndefined();
+    expect(await admit()).toBeUndefined();
     expect(log.lines).toMatchObject([{ level: "warn" }]);
   });
 });
@@ -141,18 +141,18 @@ describe("what operators see of a tier that is full", () => {
   const at = (seconds: number) => new Date(Date.UTC(2027, 0, 1, 0, 0, seconds)).toISOString();
 
   test("it refuses since its first refusal, while submits come, and for two minutes more", async () => {
-    const { clock, depth, records, enter, fill } = setUp();
+    const { clock, depth, records, admit, fill } = setUp();
     const since = (tier: Tier = "low") => refusedSince({ records, clock }, tier);
     expect(await since()).toBeUndefined();
     await fill();
     for (let minute = 0; minute < 10; minute++) {
       expect([await since(), await since("critical")]).toEqual([at(0), undefined]);
       await clock.advance(60_000);
-      await enter();
+      await admit();
     }
     depth.low = 0;
     await clock.advance(119_000);
-    expect([await enter(), await since()]).toEqual([undefined, at(0)]);
+    expect([await admit(), await since()]).toEqual([undefined, at(0)]);
     await clock.advance(1_000);
     expect(await since()).toBeUndefined();
     await fill();
@@ -167,7 +167,7 @@ describe("what operators see of a tier that is full", () => {
     const other = new Backpressure({ clock, log, depths, records });
     await clock.advance(30_000);
     for (let second = 0; second < 30; second++) {
-      await expect(other.enter("low", 100)).rejects.toMatchObject({ code: "queue_full" });
+      await expect(other.admit("low", 100)).rejects.toMatchObject({ code: "queue_full" });
       await clock.advance(1_000);
     }
     expect([loads.mock.calls.length, saves.mock.calls.length]).toEqual([2, 2]);
@@ -180,7 +180,7 @@ describe("what operators see of a tier that is full", () => {
     const down = () => Promise.reject(new PortUnavailable("the table"));
     const depths = { ofTier: async (tier: Tier) => ({ visible: depth[tier], inFlight: 0, delayed: 0 }) };
     const pressure = new Backpressure({ clock, log, depths, records: { loadPart: down, savePart: down } });
-    await expect(pressure.enter("low", 100)).rejects.toMatchObject({ code: "queue_full" });
+    await expect(pressure.admit("low", 100)).rejects.toMatchObject({ code: "queue_full" });
     expect(JSON.stringify(log)).toContain("could not store that a tier is full");
   });
 });

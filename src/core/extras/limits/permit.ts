@@ -9,9 +9,9 @@ import type { LineState, Successor } from "../../ports/flow.ts";
 import type { Delivery } from "../../ports/tasks.ts";
 import type { Limiter, Permit, Settled } from "../../task/limiter.ts";
 import type { TaskMessage } from "../../task/puller.ts";
+import { type Admitted, admit, enqueue, faultOfList, placeOf } from "./admit.ts";
 import { advance } from "./advance.ts";
 import { countEnd, passTry } from "./breaker.ts";
-import { type Admitted, enter, faultOfList, park, placeOf } from "./enter.ts";
 import { keepPlace, leave, type Place, readNext } from "./held-place.ts";
 import { placesOf } from "./limit-lines.ts";
 import type { FlowPorts, LinePorts } from "./line-ports.ts";
@@ -22,12 +22,12 @@ import { untilStart } from "./take.ts";
 /** The limiter as it is, behind its door: loaded with the first task that it may stop. */
 export const wholeLimiter: Limiter<FlowPorts> = {
   async admit(ports, message) {
-    const entered = await enter(ports, message);
-    if (entered.as === "admitted") return permitOf(ports, message, entered);
+    const admission = await admit(ports, message);
+    if (admission.as === "admitted") return permitOf(ports, message, admission);
     return {
       as: "waiting",
-      enqueue: () => park(ports, message, entered),
-      refused: (record) => giveUp(ports, message, record, entered.place),
+      enqueue: () => enqueue(ports, message, admission),
+      refused: (record) => giveUp(ports, message, record, admission.place),
     };
   },
   async ofCrashed(ports, message, { place_bucket }) {

@@ -44,7 +44,7 @@ export function reportStarted({ log, metrics }: ReportPorts, record: TaskRecord)
 }
 
 /** Reports a task that waits in a line. */
-export function reportParked({ log, metrics }: ReportPorts, record: TaskRecord): void {
+export function reportEnqueued({ log, metrics }: ReportPorts, record: TaskRecord): void {
   metrics.add("parked", 1, countedAs(record));
   log.info("task waits in a line", { ...taskFields(record), outcome: "parked", waiting_for: record.waiting_for?.kind });
 }

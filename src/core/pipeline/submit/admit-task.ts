@@ -33,7 +33,7 @@ export async function admit(ports: SubmitPorts, call: SubmitCall, body: SubmitBo
   if (body.callback !== undefined) await checkCallback(ports, body.callback.url);
   const files = await orUnavailable(filesOf(ports, call, checked, body));
   const record = newRecord(ports, call, body, checked);
-  const admission = await orUnavailable(enter(ports, call, record));
+  const admission = await orUnavailable(admitCall(ports, call, record));
   const store = (list?: Pick<TaskRecord, "collects">) => {
     const task =
       list === undefined ? { record, input: body.input } : { record: { ...record, ...list }, input: undefined };
@@ -85,7 +85,7 @@ async function storeNew(
 /** The admission of a submit that no limit applies to. */
 const unlimited: Admission = { counted: false, giveBack: () => {}, giveBackTask: () => {} };
 
-function enter(ports: SubmitPorts, call: SubmitCall, record: TaskRecord): Promise<Admission> {
+function admitCall(ports: SubmitPorts, call: SubmitCall, record: TaskRecord): Promise<Admission> {
   if (ports.gate === undefined) return Promise.resolve(unlimited);
   const soon = Date.parse(record.due_at) - ports.clock.now() <= longestDelaySeconds * 1000;
   return ports.gate.admit({ tenantId: record.tenant_id, tier: record.priority, bytes: call.bytes ?? 0, soon });

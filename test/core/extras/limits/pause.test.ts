@@ -258,7 +258,7 @@ test("resume that dies before, between or after its writes: a repeat lets all go
   }
 });
 
-test("a task is parked while its line is resumed: the parker lets it go", async () => {
+test("a task is enqueued while its line is resumed: its worker lets it go", async () => {
   const { accept, pool, ran, paused, ports, flowSettings, lines } = setUp();
   const target = { scope: "tier", tier: "normal" } as const;
   await paused(target);

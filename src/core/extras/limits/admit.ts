@@ -12,7 +12,7 @@ import type { WaitingFor } from "../../model/suspension.ts";
 import { dispatch } from "../../pipeline/send/dispatch.ts";
 import * as extras from "../../pipeline/send/extras.ts";
 import { newestKept } from "../../pipeline/send/kept-input.ts";
-import { reportParked } from "../../pipeline/send/report.ts";
+import { reportEnqueued } from "../../pipeline/send/report.ts";
 import type { WaitingTask } from "../../ports/flow.ts";
 import { canStart, type TaskMessage } from "../../task/puller.ts";
 import type { TaskType } from "../../task/task.ts";
@@ -53,8 +53,8 @@ export interface Admitted {
 }
 
 /** A task that has to wait in a line. */
-export interface Stopped {
-  as: "stopped";
+export interface Waiting {
+  as: "waiting";
   line: Line;
   /** Epoch milliseconds of the start that its rate gave it. Absent: none yet. */
   slotMs?: number;
@@ -76,12 +76,12 @@ function ofLine(error: unknown): never {
  * order. A type without limits costs nothing here, as the limits that operators set are known.
  * @throws PortUnavailable; LineUnavailable, when the settings are known and a line does not answer
  */
-export async function enter(ports: FlowPorts, message: TaskMessage): Promise<Admitted | Stopped> {
+export async function admit(ports: FlowPorts, message: TaskMessage): Promise<Admitted | Waiting> {
   const { type } = message;
   const line = await lineThatStops(ports, message);
   if (line !== undefined && "fault" in line) return { as: "admitted", fault: line.fault };
-  if (type !== undefined && strictOf(type) !== undefined) return enterInTurn(ports, message, type, line);
-  if (line !== undefined) return stoppedBy(ports, message, line);
+  if (type !== undefined && strictOf(type) !== undefined) return admitInTurn(ports, message, type, line);
+  if (line !== undefined) return waitingBehind(ports, message, line);
   if (type === undefined) return admitted;
   const limits = await limitsInForce(ports.flow, type);
   if (limits.concurrency === undefined && limits.rateLimit === undefined) return admitted;
@@ -90,15 +90,15 @@ export async function enter(ports: FlowPorts, message: TaskMessage): Promise<Adm
   if (lines.byInput !== undefined) await noteLimits(ports, message, lines).catch(ofLine);
   const slot = lines.rate === undefined ? {} : await takeStart(ports, message, lines.rate, type).catch(ofLine);
   if (slot === "stopped") {
-    const stopped = await stoppedBy(ports, message, lines.rate as Line);
-    return { ...stopped, keepsPlace: await mayKeep(ports, message, type, stopped) };
+    const waiting = await waitingBehind(ports, message, lines.rate as Line);
+    return { ...waiting, keepsPlace: await mayKeep(ports, message, type, waiting) };
   }
   const start = slot.slotMs === undefined ? {} : { ...slot, rate: lines.rate as Line };
   if (lines.concurrency === undefined) return { as: "admitted", ...start };
   const place = await takePlace(ports, message, lines.concurrency, type).catch(ofLine);
   return place !== undefined
     ? { as: "admitted", place, ...start }
-    : { as: "stopped", line: lines.concurrency, ...slot };
+    : { as: "waiting", line: lines.concurrency, ...slot };
 }
 
 async function noteLimits(
@@ -115,23 +115,23 @@ async function noteLimits(
  * The same for a type whose tasks of a key run in strict order: its turn is first, as tasks that wait in the line of a
  * pause or of a rate have no order with others. It keeps the turn while it waits there.
  */
-async function enterInTurn(
+async function admitInTurn(
   ports: FlowPorts,
   message: TaskMessage,
   type: TaskType,
   stop: Line | undefined,
-): Promise<Admitted | Stopped> {
+): Promise<Admitted | Waiting> {
   const lines = await limitLines(ports, message, type, await limitsInForce(ports.flow, type));
   if ("fault" in lines)
-    return stop === undefined ? { as: "admitted", fault: lines.fault } : stoppedBy(ports, message, stop);
+    return stop === undefined ? { as: "admitted", fault: lines.fault } : waitingBehind(ports, message, stop);
   if (lines.byInput !== undefined) await noteLimits(ports, message, lines).catch(ofLine);
   const { concurrency, rate } = lines;
   const place = concurrency && (await takeTurn(ports, message, concurrency, type).catch(ofLine));
-  if (place === undefined) return { as: "stopped", line: concurrency as Line };
-  if (stop !== undefined) return { as: "stopped", line: stop, place, keepsPlace: true };
+  if (place === undefined) return { as: "waiting", line: concurrency as Line };
+  if (stop !== undefined) return { as: "waiting", line: stop, place, keepsPlace: true };
   if (rate === undefined) return { as: "admitted", place };
   const slot = await takeStart(ports, message, rate, type).catch(ofLine);
-  if (slot === "stopped") return { as: "stopped", line: rate, place, keepsPlace: true };
+  if (slot === "stopped") return { as: "waiting", line: rate, place, keepsPlace: true };
   return { as: "admitted", place, ...(slot.slotMs !== undefined && { ...slot, rate }) };
 }
 
@@ -162,9 +162,9 @@ async function openOfKey(ports: FlowPorts, message: TaskMessage): Promise<Line |
  * A task that something else than its line of places stops. If that line let it go, its place is given back: others
  * wait for it.
  */
-async function stoppedBy(ports: FlowPorts, message: TaskMessage, line: Line): Promise<Stopped> {
+async function waitingBehind(ports: FlowPorts, message: TaskMessage, line: Line): Promise<Waiting> {
   const { grant } = message;
-  return { as: "stopped", line, place: grant?.held ? await placeOf(ports, message, grant.bucket) : undefined };
+  return { as: "waiting", line, place: grant?.held ? await placeOf(ports, message, grant.bucket) : undefined };
 }
 
 /**
@@ -176,7 +176,7 @@ async function mayKeep(
   { flow, clock, lines, bucketSize: size }: FlowPorts,
   { envelope }: TaskMessage,
   type: TaskType,
-  { line: rate, place }: Stopped,
+  { line: rate, place }: Waiting,
 ): Promise<boolean> {
   const pace = await paceOf({ flow, lines }, type, rate);
   if (place === undefined || pace === undefined) return false;
@@ -254,10 +254,10 @@ export async function faultOfList(ports: FlowPorts, message: Pick<TaskMessage, "
  * @returns Undefined when it waits; otherwise the record of a task that cannot start anyway.
  * @throws PortUnavailable
  */
-export async function park(
+export async function enqueue(
   ports: FlowPorts,
   message: TaskMessage,
-  { line, slotMs, place, keepsPlace }: Stopped,
+  { line, slotMs, place, keepsPlace }: Waiting,
 ): Promise<{ unfit: TaskRecord | undefined } | undefined> {
   const { delivery, envelope, grant } = message;
   const now = ports.clock.now();
@@ -300,7 +300,7 @@ export async function park(
   const { start_by: due_at, family_leaf, callback } = record;
   const isAwaited = family_leaf !== undefined || callback !== undefined;
   if (due_at !== undefined && isAwaited) await dispatch(ports, { ...record, due_at }, newest);
-  reportParked(ports, record);
+  reportEnqueued(ports, record);
   ports.puller?.limitBehind(now - Date.parse(record.due_at));
   // The line may have become free before the task was in it.
   await advance(ports, line, { tier, added: waiting });
