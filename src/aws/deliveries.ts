@@ -1,5 +1,5 @@
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from "aws-lambda";
-import { parseGrant } from "../core/model/grant.ts";
+import { parseTicket } from "../core/model/ticket.ts";
 import { tiers } from "../core/model/tier.ts";
 import type { Verdict } from "../core/model/verdict.ts";
 import type { Delivery, MainQueue } from "../core/ports/tasks.ts";
@@ -9,7 +9,7 @@ import { messageAttributes, type PerTier } from "../settings/config.ts";
 export function deliveryOf(record: SQSRecord, { tier, runsOn }: MainQueue): Delivery {
   const number = (name: string) => Number(record.messageAttributes[name]?.stringValue ?? 0) || 0;
   const tenantId = record.attributes.MessageGroupId;
-  const grant = parseGrant(record.messageAttributes[messageAttributes.grant]?.stringValue);
+  const grant = parseTicket(record.messageAttributes[messageAttributes.grant]?.stringValue);
   return {
     tier,
     ...(runsOn === undefined ? {} : { runsOn }),
@@ -20,7 +20,7 @@ export function deliveryOf(record: SQSRecord, { tier, runsOn }: MainQueue): Deli
     solo: number(messageAttributes.solo) === 1,
     redrives: number(messageAttributes.redrives),
     ...(tenantId === undefined ? {} : { tenantId }),
-    ...(grant === undefined ? {} : { grant }),
+    ...(grant === undefined ? {} : { ticket: grant }),
     sentAt: Number(record.attributes.SentTimestamp),
   };
 }

@@ -11,7 +11,7 @@ import {
 } from "#aws-sdk/client-sqs";
 import { type DeadLetterMessage, messageText } from "../core/model/envelope.ts";
 import { PortUnavailable, WrittenLater } from "../core/model/errors.ts";
-import { grantText } from "../core/model/grant.ts";
+import { ticketText } from "../core/model/ticket.ts";
 import type { Tier } from "../core/model/tier.ts";
 import type { DeadLetterQueues, ReceivedDeadLetter } from "../core/ports/queues.ts";
 import type { Log, MainQueue, Outgoing, Queues } from "../core/ports/tasks.ts";
@@ -27,9 +27,9 @@ export function sendRequest(queueUrl: string, message: Outgoing): SendMessageCom
     ...(message.redrives > 0
       ? { [messageAttributes.redrives]: { DataType: "Number", StringValue: String(message.redrives) } }
       : {}),
-    ...(message.grant === undefined
+    ...(message.ticket === undefined
       ? {}
-      : { [messageAttributes.grant]: { DataType: "String", StringValue: grantText(message.grant) } }),
+      : { [messageAttributes.grant]: { DataType: "String", StringValue: ticketText(message.ticket) } }),
   };
   return {
     QueueUrl: queueUrl,

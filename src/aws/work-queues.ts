@@ -1,6 +1,6 @@
 import { DeleteMessageBatchCommand, type Message, ReceiveMessageCommand, type SQSClient } from "#aws-sdk/client-sqs";
 import { PortUnavailable } from "../core/model/errors.ts";
-import { parseGrant } from "../core/model/grant.ts";
+import { parseTicket } from "../core/model/ticket.ts";
 import type { Tier } from "../core/model/tier.ts";
 import type { WorkQueues } from "../core/ports/queues.ts";
 import type { Delivery } from "../core/ports/tasks.ts";
@@ -57,7 +57,7 @@ function deliveryOf(message: Message, tier: Tier): Delivery {
   const { MessageId = "", ReceiptHandle = "", Body = "", Attributes = {}, MessageAttributes = {} } = message;
   const number = (name: string) => Number(MessageAttributes[name]?.StringValue ?? 0) || 0;
   const { MessageGroupId } = Attributes;
-  const grant = parseGrant(MessageAttributes[messageAttributes.grant]?.StringValue);
+  const ticket = parseTicket(MessageAttributes[messageAttributes.grant]?.StringValue);
   return {
     tier,
     runsOn: "container",
@@ -68,7 +68,7 @@ function deliveryOf(message: Message, tier: Tier): Delivery {
     solo: number(messageAttributes.solo) === 1,
     redrives: number(messageAttributes.redrives),
     ...(MessageGroupId === undefined ? {} : { tenantId: MessageGroupId }),
-    ...(grant === undefined ? {} : { grant }),
+    ...(ticket === undefined ? {} : { ticket }),
     sentAt: Number(Attributes.SentTimestamp),
   };
 }

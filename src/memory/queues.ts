@@ -1,5 +1,5 @@
 import { type DeadLetterMessage, messageText } from "../core/model/envelope.ts";
-import type { Grant } from "../core/model/grant.ts";
+import type { Ticket } from "../core/model/ticket.ts";
 import { type Tier, tiers } from "../core/model/tier.ts";
 import type { DeadLetterQueues, ReceivedDeadLetter } from "../core/ports/queues.ts";
 import type { Clock, Delivery, MainQueue, Outgoing, QueueDepth, QueueDepths, Queues } from "../core/ports/tasks.ts";
@@ -11,7 +11,7 @@ interface Held extends MainQueue {
   solo: boolean;
   redrives: number;
   tenantId?: string;
-  grant?: Grant;
+  ticket?: Ticket;
   receiveCount: number;
   receiptHandle: string;
   /** Epoch milliseconds at which it becomes visible. */
@@ -54,7 +54,7 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
       redrives: message.redrives,
       tenantId: message.envelope.tenant_id,
       runsOn: message.runsOn,
-      grant: message.grant,
+      ticket: message.ticket,
     });
   }
 
@@ -72,7 +72,7 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
       redrives?: number;
       tenantId?: string;
       runsOn?: MainQueue["runsOn"];
-      grant?: Grant | undefined;
+      ticket?: Ticket | undefined;
     } = {},
   ): void {
     const now = this.#clock.now();
@@ -85,7 +85,7 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
       redrives: options.redrives ?? 0,
       ...(options.tenantId === undefined ? {} : { tenantId: options.tenantId }),
       ...(options.runsOn === undefined ? {} : { runsOn: options.runsOn }),
-      ...(options.grant === undefined ? {} : { grant: options.grant }),
+      ...(options.ticket === undefined ? {} : { ticket: options.ticket }),
       receiveCount: 0,
       receiptHandle: "",
       visibleAt: now + (options.delaySeconds ?? 0) * 1000,

@@ -9,7 +9,7 @@ import type { Outcome } from "./simulate.ts";
 
 /**
  * Consistent reads of a task that waits for a place: the tasks before it, the line's state, the next task, and the look
- * of its spare message.
+ * of its backup message.
  */
 const readsPerPlace = 4;
 

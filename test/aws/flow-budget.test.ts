@@ -187,7 +187,7 @@ const plain = { ChangeMessageVisibilityBatch: 1, UpdateItem: 2 };
 /** A part of the requests for a task that is put into a line of a limit: a look before and one after. */
 const parked = { ChangeMessageVisibilityBatch: 1, Query: 2, PutItem: 1 };
 
-/** The requests for the end of a task that began with a free place, while others wait: the next one gets its place, leaves its line, and has a spare message. */
+/** The requests for the end of a task that began with a free place, while others wait: the next one gets its place, leaves its line, and has a backup message. */
 const endOfFirst = { UpdateItem: 2, Query: 1, SendMessage: 1, DeleteItem: 1 };
 
 /**
@@ -284,7 +284,7 @@ describe("the budget of a type with a limit of places", () => {
     await work();
     expect(sentCounts()).toEqual(lastCheck);
     expectConsistentReads();
-    // The spare message of a task that has ended costs a look at its record.
+    // The backup message of a task that has ended costs a look at its record.
     shifted.byMs += 62_000;
     await work();
     expect(sentCounts()).toEqual({ ChangeMessageVisibilityBatch: 1, GetItem: 1 });

@@ -246,18 +246,18 @@ export function describeBlobs(name: string, make: () => Promise<BlobsUnderTest>)
 
       test("an upload without a declared checksum takes any bytes of the size", async () => {
         const key = freshKey();
-        const { sha256: _, ...grant } = right;
-        expect((await upload(await blobs.presignPut(key, grant), bytesOf(1000, 9))).status).toBe(200);
+        const { sha256: _, ...ticket } = right;
+        expect((await upload(await blobs.presignPut(key, ticket), bytesOf(1000, 9))).status).toBe(200);
         expect(await blobs.head(key)).toMatchObject({ sizeBytes: 1000 });
       });
 
       test("a second upload is refused, and so is one to a key that has an object", async () => {
         const key = freshKey();
-        const { sha256: _, ...grant } = right;
-        const presigned = await blobs.presignPut(key, grant);
+        const { sha256: _, ...ticket } = right;
+        const presigned = await blobs.presignPut(key, ticket);
         expect((await upload(presigned)).status).toBe(200);
         expect((await upload(presigned, bytesOf(1000, 7))).status).toBe(412);
-        expect((await upload(await blobs.presignPut(key, grant))).status).toBe(412);
+        expect((await upload(await blobs.presignPut(key, ticket))).status).toBe(412);
         expect((await allOf(await blobs.read(key))).equals(body)).toBe(true);
       });
 
@@ -287,8 +287,8 @@ export function describeBlobs(name: string, make: () => Promise<BlobsUnderTest>)
 
       test("an upload with no bytes is stored", async () => {
         const key = freshKey();
-        const grant = { ...right, sizeBytes: 0, sha256: sha256(new Uint8Array()) };
-        expect((await upload(await blobs.presignPut(key, grant), new Uint8Array())).status).toBe(200);
+        const ticket = { ...right, sizeBytes: 0, sha256: sha256(new Uint8Array()) };
+        expect((await upload(await blobs.presignPut(key, ticket), new Uint8Array())).status).toBe(200);
         expect(await blobs.head(key)).toMatchObject({ sizeBytes: 0 });
       });
     });
@@ -310,14 +310,14 @@ export function describeBlobs(name: string, make: () => Promise<BlobsUnderTest>)
       test("the download has the type and the file name of its grant", async () => {
         const key = freshKey();
         await blobs.put(key, bytesOf(5), { contentType: "text/css" });
-        const grant = { expiresSeconds: 60, contentType: "application/pdf", fileName: 'Übersicht "2027".pdf' };
-        const attached = await under.send("GET", await blobs.presignGet(key, grant));
+        const ticket = { expiresSeconds: 60, contentType: "application/pdf", fileName: 'Übersicht "2027".pdf' };
+        const attached = await under.send("GET", await blobs.presignGet(key, ticket));
         expect(attached.headers).toMatchObject({
           "content-type": "application/pdf",
           "content-disposition":
             "attachment; filename=\"_bersicht _2027_.pdf\"; filename*=UTF-8''%C3%9Cbersicht%20%222027%22.pdf",
         });
-        const inline = await under.send("GET", await blobs.presignGet(key, { ...grant, inline: true }));
+        const inline = await under.send("GET", await blobs.presignGet(key, { ...ticket, inline: true }));
         expect(inline.headers["content-disposition"]).toMatch(/^inline; /);
       });
 

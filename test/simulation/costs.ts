@@ -23,8 +23,8 @@ interface Cost {
   parks: number;
   /** Times that a sweep of its DLQ received a letter of it. */
   swept: number;
-  /** Spare messages of a task that a worker takes from its line. */
-  spares: number;
+  /** Backup messages of a task that a worker takes from its line. */
+  backups: number;
 }
 
 /** Events that are allowed to cost more requests. */
@@ -43,9 +43,9 @@ export class Costs {
   /** Requests for earlier tasks with the same id, whose ends are judged with those of the later one. */
   readonly #earlier = new Map<string, Pick<Cost, "receives" | "clientSends">>();
 
-  sent(from: Invocation, taskId: string, isSpare: boolean): void {
+  sent(from: Invocation, taskId: string, isBackup: boolean): void {
     const cost = this.#of(taskId);
-    if (isSpare) cost.spares += 1;
+    if (isBackup) cost.backups += 1;
     if (from.kind === "worker" || from.kind === "redrive") cost.sends += 1;
     else cost.clientSends += 1;
     if (from.kind === "redrive") cost.redriveSends += 1;
@@ -127,20 +127,20 @@ export class Costs {
     { troubles, deaths }: Excuses,
   ): string[] {
     const { sends, redriveSends, clientSends, receives, writes, moves, postponed } = this.#of(taskId);
-    const { looks, besideAlone, parks, swept, spares } = this.#of(taskId);
+    const { looks, besideAlone, parks, swept, backups } = this.#of(taskId);
     // The safety message of a client's retry goes through redrive once in each of its round's long attempts.
     const circling = Math.min(redriveSends, 4 * Math.max(0, clientSends - 1));
     // Each move may find every message of the task in another tier, which sends it on.
     const sentOn = moves * (clientSends + parentClaims + 1);
     // Each message of a task whose due time moved is sent anew when it comes early.
     const early = 2 * postponed * Math.max(1, clientSends);
-    // A spare message is sent once for a place in a line, and once more in each attempt that it finds at work.
-    const spared = Math.min(spares, parks * attempts);
+    // A backup message is sent once for a place in a line, and once more in each attempt that it finds at work.
+    const backedUp = Math.min(backups, parks * attempts);
     // Each further message of a task that waits for its turn looks, too, and is sent anew.
     const turns = looks === 0 ? 0 : 2 * Math.max(0, clientSends - 1);
     // Two requests to cancel the children of one parent may come at one time: both try to end a child, and note it.
     const cancels = parentClaims > 0 ? 2 : 0;
-    const resent = besideAlone + circling + sentOn + early + parks + spared + turns;
+    const resent = besideAlone + circling + sentOn + early + parks + backedUp + turns;
     const most = {
       sends: attempts + 2 + parentClaims + 3 * troubles + deaths + childReceives + resent,
       // A second message of a running task looks at each end of its lease, and goes through redrive after five looks.
@@ -180,7 +180,7 @@ export class Costs {
       besideAlone: 0,
       parks: 0,
       swept: 0,
-      spares: 0,
+      backups: 0,
     };
     this.#byTask.set(taskId, cost);
     return cost;

@@ -256,7 +256,7 @@ export const flowMutations: readonly Mutation[] = [
     file: "extras/limits/send-all.ts",
     in: "sendOne",
     find: "const left = queues.send(message).then(",
-    replace: "const left = (spare ? Promise.resolve() : queues.send(message)).then(",
+    replace: "const left = (isBackup ? Promise.resolve() : queues.send(message)).then(",
     theme: "flow",
   },
   {
@@ -724,9 +724,9 @@ export const flowMutations: readonly Mutation[] = [
     test: "test/core/extras/limits/places.test.ts",
     file: "extras/limits/advance.ts",
     in: "handOver",
-    find: "  await sendOne(ports, line, own, grant, pulled);\n",
+    find: "  await sendOne(ports, line, own, ticket, pulled);\n",
     replace:
-      "  for (const one of await withEnvelopes(ports, line, await ports.lines.first(line.name, 2)))\n    await sendOne(ports, line, one, grant, one.taskId === own.taskId ? pulled : undefined);\n",
+      "  for (const one of await withEnvelopes(ports, line, await ports.lines.first(line.name, 2)))\n    await sendOne(ports, line, one, ticket, one.taskId === own.taskId ? pulled : undefined);\n",
   },
   {
     name: "flow: a place that is passed on plans no check",
@@ -740,8 +740,8 @@ export const flowMutations: readonly Mutation[] = [
     name: "flow: the next task of a line always goes by message",
     file: "task/puller.ts",
     in: "messageFor",
-    find: "return this.isFree ? this.#messageOf(task, grant) : undefined;",
-    replace: "return this.isFree ? undefined : this.#messageOf(task, grant);",
+    find: "return this.isFree ? this.#messageOf(task, ticket) : undefined;",
+    replace: "return this.isFree ? undefined : this.#messageOf(task, ticket);",
     theme: "behind",
   },
   {
@@ -749,7 +749,7 @@ export const flowMutations: readonly Mutation[] = [
     file: "extras/limits/send-all.ts",
     in: "sendOne",
     find: "  const left = queues.send(message).then(",
-    replace: "  if (spare) await queues.send(message);\n  const left = queues.send(message).then(",
+    replace: "  if (isBackup) await queues.send(message);\n  const left = queues.send(message).then(",
     theme: "behind",
   },
   {

@@ -121,7 +121,7 @@ function queuesFor(world: World, from: Invocation): Queues {
       await ask(
         what,
         () => {
-          witness.costs.sent(from, message.envelope.task_id, message.grant?.spare === true);
+          witness.costs.sent(from, message.envelope.task_id, message.ticket?.isBackup === true);
           witness.unique.sent(from, message.envelope.task_id);
           return queues.send(message);
         },

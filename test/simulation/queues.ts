@@ -1,5 +1,5 @@
 import type { DeadLetterMessage } from "../../src/core/model/envelope.ts";
-import type { Grant } from "../../src/core/model/grant.ts";
+import type { Ticket } from "../../src/core/model/ticket.ts";
 import { type Tier, tiers } from "../../src/core/model/tier.ts";
 import type { Delivery, Outgoing, QueueDepth, Queues } from "../../src/core/ports/tasks.ts";
 import { maxReceiveCount, workerTimeoutSeconds } from "../../src/settings/config.ts";
@@ -21,7 +21,7 @@ interface Message {
   solo: boolean;
   redrives: number;
   tenantId: string | undefined;
-  grant: Grant | undefined;
+  ticket: Ticket | undefined;
   receiveCount: number;
   handle: string;
   visibleAt: number;
@@ -33,7 +33,7 @@ interface PutOptions {
   solo?: boolean;
   redrives?: number;
   tenantId?: string | undefined;
-  grant?: Grant | undefined;
+  ticket?: Ticket | undefined;
 }
 
 interface QueueOptions {
@@ -79,10 +79,10 @@ export class SimQueues {
     this.behindMs = behindMs;
   }
 
-  send({ tier, envelope, delaySeconds, solo, redrives, grant }: Outgoing): number {
+  send({ tier, envelope, delaySeconds, solo, redrives, ticket }: Outgoing): number {
     const tenantId = envelope.tenant_id;
     this.sent += 1;
-    return this.put(tier, JSON.stringify(envelope), { delaySeconds, solo, redrives, tenantId, grant });
+    return this.put(tier, JSON.stringify(envelope), { delaySeconds, solo, redrives, tenantId, ticket });
   }
 
   sendCheck({ tier, check, delaySeconds }: Parameters<Queues["sendCheck"]>[0]): number {
@@ -93,12 +93,12 @@ export class SimQueues {
   put(
     tier: Tier,
     body: string,
-    { delaySeconds = 0, solo = false, redrives = 0, tenantId, grant }: PutOptions = {},
+    { delaySeconds = 0, solo = false, redrives = 0, tenantId, ticket }: PutOptions = {},
   ): number {
     const id = this.#nextId++;
     const now = this.#time.now;
     const sent = { receiveCount: 0, handle: "", sentAt: now, visibleAt: 0 };
-    this.#messages.set(id, { id, queue: tier, tier, body, solo, redrives, tenantId, grant, ...sent });
+    this.#messages.set(id, { id, queue: tier, tier, body, solo, redrives, tenantId, ticket, ...sent });
     this.#show(this.#messages.get(id), now + delaySeconds * 1000 + this.behindMs);
     return id;
   }
@@ -166,9 +166,9 @@ export class SimQueues {
     const twice = message.queue !== "redrive" && useUp(this.#weather, this.#dice.chance(this.#weather.duplicate));
     const hiddenMs = twice ? this.#dice.spread(1, 10_000) : settingsOf(message.queue).visibilitySeconds * 1000;
     this.#show(message, this.#time.now + hiddenMs);
-    const { tier, handle: receiptHandle, body, receiveCount, solo, redrives, sentAt, tenantId, grant } = message;
+    const { tier, handle: receiptHandle, body, receiveCount, solo, redrives, sentAt, tenantId, ticket } = message;
     const delivery = { tier, messageId: String(message.id), receiptHandle, body, receiveCount, solo, redrives, sentAt };
-    return { ...delivery, ...(tenantId !== undefined && { tenantId }), ...(grant !== undefined && { grant }) };
+    return { ...delivery, ...(tenantId !== undefined && { tenantId }), ...(ticket !== undefined && { ticket }) };
   }
 
   #moveOn(message: Message): void {

@@ -1,7 +1,7 @@
 import { SqsQueues, sendRequest } from "../../src/aws/queues.ts";
 import { messageText } from "../../src/core/model/envelope.ts";
-import { type Grant, parseGrant } from "../../src/core/model/grant.ts";
 import { parseDeadLetter, parseEnvelope, parseLineCheck } from "../../src/core/model/read-envelope.ts";
+import { parseTicket, type Ticket } from "../../src/core/model/ticket.ts";
 import { parseNotice } from "../../src/core/notify/notify.ts";
 import { newEnvelope } from "../../src/core/pipeline/send/large-input.ts";
 import type { FirePayload, Outgoing } from "../../src/core/ports/tasks.ts";
@@ -38,11 +38,11 @@ async function sentBy(send: (queues: SqsQueues) => Promise<unknown>): Promise<st
   return String(sent[0]?.input.MessageBody);
 }
 
-const grant = (name: string, given: Grant): StoredText => ({
+const ticket = (name: string, given: Ticket): StoredText => ({
   name: `grant: ${name}`,
   write: () =>
-    String(sendRequest("q", { ...outgoing, grant: given }).MessageAttributes?.[messageAttributes.grant]?.StringValue),
-  read: parseGrant,
+    String(sendRequest("q", { ...outgoing, ticket: given }).MessageAttributes?.[messageAttributes.grant]?.StringValue),
+  read: parseTicket,
 });
 
 const firing = (name: string, payload: FirePayload | Record<string, unknown>): StoredText => ({
@@ -86,9 +86,9 @@ export const storedTexts: readonly StoredText[] = [
       ),
     read: parseDeadLetter,
   },
-  grant("a place", { held: true }),
-  grant("a place of a bucket, spare", { held: true, bucket: 7, spare: true, slotMs: 1_800_000_000_000 }),
-  grant("a try", { tryUntilMs: 1_800_000_000_000 }),
+  ticket("a place", { hasPermit: true }),
+  ticket("a place of a bucket, spare", { hasPermit: true, bucket: 7, isBackup: true, slotMs: 1_800_000_000_000 }),
+  ticket("a try", { tryUntilMs: 1_800_000_000_000 }),
   firing("task", { kind: "task", tenant_id: "acme", task_id: task }),
   firing("webhook", { kind: "webhook", notice: tryNotice }),
   notice("end", endNotice({ task_id: task })),

@@ -1,9 +1,9 @@
 import type { Change, Changed } from "../model/change.ts";
 import type { DeadLetterMessage, Envelope, LineCheck } from "../model/envelope.ts";
-import type { Grant } from "../model/grant.ts";
 import type { ApiKey } from "../model/keys.ts";
 import type { MetricName, MetricOf } from "../model/metrics.ts";
 import type { TaskKey, TaskRecord } from "../model/record.ts";
+import type { Ticket } from "../model/ticket.ts";
 import type { Tier } from "../model/tier.ts";
 import type { TryNotice } from "./notify.ts";
 
@@ -148,8 +148,8 @@ export interface Outgoing extends MainQueue {
   solo: boolean;
   /** Number of times that redrive put this message back, 0 to 3. */
   redrives: number;
-  /** The grant of the line from which the task comes. Absent: it comes from none. */
-  grant?: Grant;
+  /** The ticket of the line from which the task comes. Absent: it comes from none. */
+  ticket?: Ticket;
 }
 
 /** A message as received from a queue. */
@@ -161,7 +161,7 @@ export interface Delivery extends MainQueue {
   receiveCount: number;
   solo: boolean;
   redrives: number;
-  grant?: Grant;
+  ticket?: Ticket;
   /** The message group. Absent: the message has none. */
   tenantId?: string;
   /** Epoch milliseconds at which the message was sent. */

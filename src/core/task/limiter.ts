@@ -1,6 +1,6 @@
 import type { Envelope, LineCheck } from "../model/envelope.ts";
-import type { Grant } from "../model/grant.ts";
 import type { TaskRecord } from "../model/record.ts";
+import type { Ticket } from "../model/ticket.ts";
 import type { Verdict } from "../model/verdict.ts";
 import type { Delivery } from "../ports/tasks.ts";
 import type { TaskMessage } from "./puller.ts";
@@ -50,7 +50,7 @@ export interface Permit {
   /** The error with which the attempt of a closed list ends without a call of the handler. Undefined: none. */
   faultOfList(list: Envelope): Promise<unknown>;
   /** The answers that the task need not ask for again, for its second try in the same batch. */
-  readonly grant: Grant;
+  readonly ticket: Ticket;
   /** Waits for the start that a rate gave. Returns false when that has passed, and the next one is far away. */
   untilStart(): Promise<boolean>;
   /** Keeps the permit as long as the attempt's lease. */

@@ -1,7 +1,7 @@
 import type { Change } from "../model/change.ts";
 import { type Envelope, latestCreatedAt } from "../model/envelope.ts";
-import type { Grant } from "../model/grant.ts";
 import { iso } from "../model/record.ts";
+import type { Ticket } from "../model/ticket.ts";
 import type { WaitingTask } from "../ports/flow.ts";
 import type { Delivery } from "../ports/tasks.ts";
 import type { TaskType } from "./task.ts";
@@ -11,8 +11,8 @@ export interface TaskMessage {
   delivery: Delivery;
   envelope: Envelope;
   type: TaskType | undefined;
-  /** The grant of the line from which the message comes. Absent: it comes from no line. */
-  grant?: Grant | undefined;
+  /** The ticket of the line from which the message comes. Absent: it comes from no line. */
+  ticket?: Ticket | undefined;
   /** The place that its worker has just passed to the task. Absent: another call gave it one, or it has none. */
   place?: PassedPlace | undefined;
 }
@@ -75,7 +75,7 @@ interface PullerOptions {
  * queue, however far that is behind. Has one task at a time.
  */
 export class Puller {
-  #messageOf: (task: WaitingTask, grant: Grant) => TaskMessage | undefined;
+  #messageOf: (task: WaitingTask, ticket: Ticket) => TaskMessage | undefined;
   #behindMs: number;
   /** Epoch milliseconds at which this worker has had its share. */
   #shareEndsMs: number;
@@ -89,7 +89,7 @@ export class Puller {
    * @param messageFor Returns undefined for a task that the worker cannot run, or not in its time.
    */
   constructor(
-    messageFor: (task: WaitingTask, grant: Grant) => TaskMessage | undefined,
+    messageFor: (task: WaitingTask, ticket: Ticket) => TaskMessage | undefined,
     { behindMs, cameMs, shareMs = minuteMs }: PullerOptions = { behindMs: 0, cameMs: 0 },
   ) {
     this.#messageOf = messageFor;
@@ -150,8 +150,8 @@ export class Puller {
   }
 
   /** The message with which this worker can pull a task. Undefined: the task has to go by message. */
-  messageFor(task: WaitingTask, grant: Grant): TaskMessage | undefined {
-    return this.isFree ? this.#messageOf(task, grant) : undefined;
+  messageFor(task: WaitingTask, ticket: Ticket): TaskMessage | undefined {
+    return this.isFree ? this.#messageOf(task, ticket) : undefined;
   }
 
   /** Pulls the task of a message that `messageOf` has just returned. */
@@ -165,7 +165,7 @@ export class Puller {
     return this.#left;
   }
 
-  /** @param left Resolves when the task's spare message is sent and its entry removed. Must not reject. */
+  /** @param left Resolves when the task's backup message is sent and its entry removed. Must not reject. */
   leaves(left: Promise<unknown>): void {
     this.#left = left;
   }

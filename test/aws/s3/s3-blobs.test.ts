@@ -233,8 +233,8 @@ test("a part that S3 refuses ends the put, and the rest of the stream is not rea
 
 test("presigned URLs need no request, sign each header that the client must send, and have no checksum of an empty body", async () => {
   const { blobs, requests } = await against(fails("InternalError", 500));
-  const grant = { expiresSeconds: 60, sizeBytes: 5, contentType: "a/b", sha256: "0".repeat(64) };
-  const { url, headers } = await blobs.presignPut("a b/ä", grant);
+  const ticket = { expiresSeconds: 60, sizeBytes: 5, contentType: "a/b", sha256: "0".repeat(64) };
+  const { url, headers } = await blobs.presignPut("a b/ä", ticket);
   const { pathname, searchParams } = new URL(url);
   expect(pathname).toBe("/bucket/a%20b/%C3%A4");
   expect(searchParams.get("X-Amz-SignedHeaders")).toBe(

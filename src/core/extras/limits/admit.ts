@@ -140,15 +140,15 @@ async function admitInTurn(
  * type that has no breaker any more, as no end of a task would close it.
  */
 async function lineThatStops(ports: FlowPorts, message: TaskMessage): Promise<Line | { fault: unknown } | undefined> {
-  const { envelope, delivery, type, grant } = message;
+  const { envelope, delivery, type, ticket } = message;
   const work = { tier: delivery.tier, type: envelope.type, tenantId: envelope.tenant_id };
   const isKeyed = type?.breaker?.key !== undefined;
   const stop = await stopOf(ports.flow, work, type?.breaker !== undefined && !isKeyed);
   const paused = stop === undefined ? undefined : lineOf(stop);
   const line = paused ?? (isKeyed ? await openOfKey(ports, message) : undefined);
   if (line === undefined || "fault" in line || line.kind !== "breaker" || type?.breaker === undefined) return line;
-  if (grant?.tryUntilMs === undefined) return line;
-  return (await mayTry(ports, line, { ...type, breaker: type.breaker }, grant.tryUntilMs)) ? undefined : line;
+  if (ticket?.tryUntilMs === undefined) return line;
+  return (await mayTry(ports, line, { ...type, breaker: type.breaker }, ticket.tryUntilMs)) ? undefined : line;
 }
 
 /** The line of the open breaker of a task's key. Undefined: it is closed. A fault: the type's code gives no key. */
@@ -163,8 +163,8 @@ async function openOfKey(ports: FlowPorts, message: TaskMessage): Promise<Line |
  * wait for it.
  */
 async function waitingBehind(ports: FlowPorts, message: TaskMessage, line: Line): Promise<Waiting> {
-  const { grant } = message;
-  return { as: "waiting", line, place: grant?.held ? await placeOf(ports, message, grant.bucket) : undefined };
+  const { ticket } = message;
+  return { as: "waiting", line, place: ticket?.hasPermit ? await placeOf(ports, message, ticket.bucket) : undefined };
 }
 
 /**
@@ -259,7 +259,7 @@ export async function enqueue(
   message: TaskMessage,
   { line, slotMs, place, keepsPlace }: Waiting,
 ): Promise<{ unfit: TaskRecord | undefined } | undefined> {
-  const { delivery, envelope, grant } = message;
+  const { delivery, envelope, ticket } = message;
   const now = ports.clock.now();
   const changed = await ports.records.change(envelope, {
     when: canStart(message, now),
@@ -291,7 +291,7 @@ export async function enqueue(
     sinceMs: now,
     ...(await shardFor(ports, line, record.task_id)),
     ...(slotMs !== undefined && { slotMs }),
-    ...(grant?.tryUntilMs !== undefined && { tryUntilMs: grant.tryUntilMs }),
+    ...(ticket?.tryUntilMs !== undefined && { tryUntilMs: ticket.tryUntilMs }),
   };
   const waiting = await join(ports, line, entry, record.purge_at + entryMarginSeconds);
   ports.flow.lines.noteJoined(line.name, true);

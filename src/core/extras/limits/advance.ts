@@ -1,6 +1,6 @@
 import { inLanes } from "../../../util/in-lanes.ts";
-import { heldIn } from "../../model/grant.ts";
 import type { Line } from "../../model/line.ts";
+import { permitIn } from "../../model/ticket.ts";
 import type { Tier } from "../../model/tier.ts";
 import type { HeldPlace, LineState, WaitingEntry, WaitingTask } from "../../ports/flow.ts";
 import { strictOf } from "../../task/type-limits.ts";
@@ -19,7 +19,7 @@ import {
   watchLine,
 } from "./line-ports.ts";
 import { keptUntilMs, onTheWayUntilMs } from "./place-book.ts";
-import { grantOf, leaveToOthers, ownMessages, sendOne } from "./send-all.ts";
+import { leaveToOthers, ownMessages, sendOne, ticketOf } from "./send-all.ts";
 import { bucketCount, bucketName, bucketOf, markSharded, type Sizes, unmark } from "./shards.ts";
 import { answerOf, hasPlace, orWarn, sureWrite } from "./sure-write.ts";
 
@@ -122,8 +122,8 @@ export async function handOver(
   const { index, name, room } = bucketOf(line, place.bucket, sizes);
   const own = room === 0 ? undefined : await nextToGo(ports, line, next, sizes);
   if (own === undefined) return giveBack(ports, line, place, tier);
-  const grant = grantOf(own, heldIn(index));
-  const message = ports.puller?.messageFor(own, grant);
+  const ticket = ticketOf(own, permitIn(index));
+  const message = ports.puller?.messageFor(own, ticket);
   const now = ports.clock.now();
   // The task that this worker takes keeps its place with the same write.
   const untilMs = message === undefined ? onTheWayUntilMs(now) : keptUntilMs(now, type);
@@ -142,7 +142,7 @@ export async function handOver(
   const isChecked = index > 0 || stands(ports, state.check);
   await planSooner(ports, line, { tier, atMs: untilMs + soonMs }, state.check);
   const pulled = message && { ...message, place: { line: line.name, bucket: index, untilMs } };
-  await sendOne(ports, line, own, grant, pulled);
+  await sendOne(ports, line, own, ticket, pulled);
   if (state.places.size < room || !isChecked) await advance(ports, line, { tier, changed: { index, state } });
   return true;
 }

@@ -34,9 +34,9 @@ export const limiter: Limiter<FlowPorts> = {
 };
 
 /** The whole limiter. Undefined: nothing limits the task. */
-async function limiterFor({ flow }: FlowPorts, { delivery, envelope, grant, type }: TaskMessage) {
+async function limiterFor({ flow }: FlowPorts, { delivery, envelope, ticket, type }: TaskMessage) {
   if (isInternal(envelope)) return undefined;
   const work = { tier: delivery.tier, type: envelope.type, tenantId: envelope.tenant_id };
-  const mayBeLimited = grant !== undefined || (type !== undefined && isLimited(type)) || (await flow.limits(work));
+  const mayBeLimited = ticket !== undefined || (type !== undefined && isLimited(type)) || (await flow.limits(work));
   return mayBeLimited ? loadLimits() : undefined;
 }

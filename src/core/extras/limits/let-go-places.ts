@@ -1,5 +1,5 @@
-import { heldIn } from "../../model/grant.ts";
 import type { Line } from "../../model/line.ts";
+import { permitIn } from "../../model/ticket.ts";
 import type { LineState, PlannedCheck, WaitingEntry } from "../../ports/flow.ts";
 import { strictOf } from "../../task/type-limits.ts";
 import {
@@ -120,7 +120,7 @@ async function letSomeGo(
     return { as: "refused" };
   }
   await planSooner(ports, line, { tier, atMs: untilMs + soonMs }, checkToMove(known, seen));
-  await sendAll(ports, line, going, heldIn(bucket.index));
+  await sendAll(ports, line, going, permitIn(bucket.index));
   for (const id of ids) places.set(id, untilMs);
   if (ports.puller !== undefined) return { as: "rest", rest: room > 1 ? { ...soon, hasRoom: true } : full };
   return { as: "let go" };

@@ -1,8 +1,8 @@
 import type { LineCheck } from "../../model/envelope.ts";
 import { PortUnavailable, WrittenLater } from "../../model/errors.ts";
-import { heldIn } from "../../model/grant.ts";
 import { type Line, lineOf } from "../../model/line.ts";
 import type { TaskRecord } from "../../model/record.ts";
+import { permitIn } from "../../model/ticket.ts";
 import type { Verdict } from "../../model/verdict.ts";
 import { laterReleaseSeconds, sayLater } from "../../pipeline/send/later-release.ts";
 import type { LineState, Successor } from "../../ports/flow.ts";
@@ -43,14 +43,14 @@ const goesOn: readonly Settled["as"][] = ["retried", "suspended", "waiting"];
 
 /** The place and the start of one message's task. It has none of them where a breaker alone could have stopped it. */
 function permitOf(ports: FlowPorts, message: TaskMessage, { place, slotMs, rate, fault }: Admitted): Permit {
-  const { envelope, delivery, grant } = message;
+  const { envelope, delivery, ticket } = message;
   const giveBack = async () => {
     if (place !== undefined) await leave(ports, place, envelope, delivery.tier);
   };
   return {
     ...{ as: "permit", startMs: slotMs, bucket: place?.bucket, fault, giveBack },
     turn: place?.turn ? place.line.name : undefined,
-    grant: { ...(place !== undefined && heldIn(place.bucket)), ...(slotMs !== undefined && { slotMs }) },
+    ticket: { ...(place !== undefined && permitIn(place.bucket)), ...(slotMs !== undefined && { slotMs }) },
     faultOfList: (list) => faultOfList(ports, { envelope: list, type: message.type }),
     untilStart: async () => rate === undefined || slotMs === undefined || untilStart(ports, message, rate, slotMs),
     async renew(record, type) {
@@ -58,7 +58,7 @@ function permitOf(ports: FlowPorts, message: TaskMessage, { place, slotMs, rate,
     },
     handlerEnded() {
       // A task that waited for its place may have others behind it, as one has whose line others joined here.
-      if (place === undefined || !(grant?.held || ports.flow.lines.isJoined(place.line.name))) return;
+      if (place === undefined || !(ticket?.hasPermit || ports.flow.lines.isJoined(place.line.name))) return;
       if (place.turn) place.readsLate = true;
       else readNext(ports, place);
     },
@@ -72,7 +72,7 @@ function permitOf(ports: FlowPorts, message: TaskMessage, { place, slotMs, rate,
     },
     async end() {
       if (place !== undefined) return giveBack();
-      if (rate === undefined || grant?.slotMs === undefined) return;
+      if (rate === undefined || ticket?.slotMs === undefined) return;
       // The line of the rate in which the task has waited.
       const gone = advance(ports, rate, { tier: delivery.tier });
       await orWarn(ports.log, "could not go on with a line; it is looked at again", gone);
@@ -94,7 +94,7 @@ async function giveUp(
   record: TaskRecord | undefined,
   place: Place | undefined,
 ): Promise<void> {
-  const { envelope, delivery, grant } = message;
+  const { envelope, delivery, ticket } = message;
   if (record?.status === "processing") {
     // The place of a twin that was let go into another bucket.
     if (place !== undefined && place.bucket !== (record.place_bucket ?? 0))
@@ -103,8 +103,8 @@ async function giveUp(
   }
   const isMoved = record?.status === "pending" && record.priority !== delivery.tier;
   if (place !== undefined && !(place.kept && isMoved)) await leave(ports, place, envelope, delivery.tier);
-  if (grant?.tryUntilMs === undefined) return;
-  const passed = passTry(ports, message, grant.tryUntilMs);
+  if (ticket?.tryUntilMs === undefined) return;
+  const passed = passTry(ports, message, ticket.tryUntilMs);
   await orWarn(ports.log, "could not let another task try", passed);
 }
 

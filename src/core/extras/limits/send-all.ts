@@ -1,8 +1,8 @@
 import { inLanes } from "../../../util/in-lanes.ts";
 import { leaseSeconds, longestLeaseSeconds } from "../../model/change.ts";
-import type { Grant } from "../../model/grant.ts";
 import type { Line } from "../../model/line.ts";
 import { numberOf } from "../../model/line-shards.ts";
+import type { Ticket } from "../../model/ticket.ts";
 import type { WaitingEntry, WaitingTask } from "../../ports/flow.ts";
 import type { PassedPlace, TaskMessage } from "../../task/puller.ts";
 import type { LimitedType } from "../../task/type-limits.ts";
@@ -13,30 +13,30 @@ import { bucketCount, type Sizes } from "./shards.ts";
 const lanes = { rate: 50, concurrency: 10, pause: 50, breaker: 10 } as const;
 
 /**
- * A spare message comes this long after the first lease of its task's attempt, in seconds: what precedes the claim
+ * A backup message comes this long after the first lease of its task's attempt, in seconds: what precedes the claim
  * takes its time.
  */
-const spareMarginSeconds = 15;
+const backupMarginSeconds = 15;
 
 /** Sends the messages of tasks, each with what earlier lines granted it and with `more`. */
 export async function sendAll(
   ports: LinePorts,
   line: Line,
   tasks: readonly WaitingEntry[],
-  more: Grant = {},
+  more: Ticket = {},
 ): Promise<void> {
   await inLanes(await withEnvelopes(ports, line, tasks), lanes[line.kind], (task) => {
-    const grant = grantOf(task, more);
+    const ticket = ticketOf(task, more);
     // What a pause or a breaker lets go may still be stopped by what this process knows.
     const mayPull = line.kind === "concurrency" || line.kind === "rate";
-    return sendOne(ports, line, task, grant, mayPull ? ports.puller?.messageFor(task, grant) : undefined);
+    return sendOne(ports, line, task, ticket, mayPull ? ports.puller?.messageFor(task, ticket) : undefined);
   });
 }
 
 /**
  * Sends a task's message, and removes the task from its line. A message for a later start arrives up to a second before
  * it. A task that is sent and not removed is sent again, which makes a twin. The task that this worker takes begins
- * meanwhile, as it has its place or its start: if the process dies before the spare message is sent, the task is still
+ * meanwhile, as it has its place or its start: if the process dies before the backup message is sent, the task is still
  * in its line.
  * @param pulled The message with which this worker pulls the task. Undefined: it does not.
  */
@@ -44,19 +44,19 @@ export async function sendOne(
   ports: LinePorts,
   line: Line,
   task: WaitingTask,
-  granted: Grant,
+  given: Ticket,
   pulled: TaskMessage | undefined,
 ): Promise<void> {
   const { queues, lines, clock, puller, registry } = ports;
   const { tier, runsOn, envelope } = task;
-  const spare = pulled !== undefined;
-  const grant: Grant = spare ? { ...granted, spare } : granted;
-  const leftMs = grant.slotMs === undefined ? 0 : grant.slotMs - clock.now();
-  const delaySeconds = spare ? spareSeconds(registry.get(envelope.type)) : Math.max(0, Math.floor(leftMs / 1000));
-  if (spare) puller?.pull(pulled);
-  const message = { tier, runsOn, envelope, delaySeconds, solo: false, redrives: 0, grant };
+  const isBackup = pulled !== undefined;
+  const ticket: Ticket = isBackup ? { ...given, isBackup } : given;
+  const leftMs = ticket.slotMs === undefined ? 0 : ticket.slotMs - clock.now();
+  const delaySeconds = isBackup ? backupSeconds(registry.get(envelope.type)) : Math.max(0, Math.floor(leftMs / 1000));
+  if (isBackup) puller?.pull(pulled);
+  const message = { tier, runsOn, envelope, delaySeconds, solo: false, redrives: 0, ticket };
   const left = queues.send(message).then(() => lines.remove(line.name, task));
-  if (spare)
+  if (isBackup)
     puller?.leaves(Promise.all([logged(ports, left), pulled.place && sendSuccessor(ports, task, pulled.place)]));
   else await left;
 }
@@ -102,19 +102,19 @@ export async function withEnvelopes(
   return found;
 }
 
-/** The grants that a task had when it was put into its line, and those of the line. */
-export const grantOf = ({ slotMs, tryUntilMs }: WaitingEntry, more: Grant): Grant => ({
+/** The tickets that a task had when it was put into its line, and those of the line. */
+export const ticketOf = ({ slotMs, tryUntilMs }: WaitingEntry, more: Ticket): Ticket => ({
   ...(slotMs !== undefined && { slotMs }),
   ...(tryUntilMs !== undefined && { tryUntilMs }),
   ...more,
 });
 
 /**
- * The delay of a spare message, in seconds: the first lease of an attempt that starts now is over then, unless it was
+ * The delay of a backup message, in seconds: the first lease of an attempt that starts now is over then, unless it was
  * renewed.
  */
-const spareSeconds = (type: LimitedType | undefined): number =>
-  leaseSeconds(type?.timeoutSeconds ?? longestLeaseSeconds) + spareMarginSeconds;
+const backupSeconds = (type: LimitedType | undefined): number =>
+  leaseSeconds(type?.timeoutSeconds ?? longestLeaseSeconds) + backupMarginSeconds;
 
 /**
  * Nobody else lets a reserved task go for this time, in milliseconds: its message is sent by then, or its sender died.

@@ -28,14 +28,14 @@ const mostTries = 3;
  */
 export async function takeStart(
   ports: LinePorts,
-  { envelope, grant }: TaskMessage,
+  { envelope, ticket }: TaskMessage,
   line: Line,
   type: TaskType,
 ): Promise<{ slotMs?: number } | "stopped"> {
   const { clock } = ports;
   const pace = await paceOf(ports, type, line);
   if (pace === undefined) return {};
-  const given = grant?.slotMs;
+  const given = ticket?.slotMs;
   const now = clock.now();
   if (given !== undefined && now - given <= pace.lateMs) return { slotMs: given };
   if (given === undefined && (await isBehind(ports, line, envelope))) return "stopped";
@@ -160,7 +160,7 @@ export async function takePlace(
   type: TaskType,
 ): Promise<TakenPlace | undefined> {
   const { clock, flow, lines } = ports;
-  const { envelope, grant, place: passed } = message;
+  const { envelope, ticket, place: passed } = message;
   const task = envelope.task_id;
   const now = clock.now();
   const untilMs = takenUntilMs(now, type);
@@ -171,7 +171,7 @@ export async function takePlace(
     return kept === undefined ? undefined : { line, bucket: index, untilMs: kept, kept: true };
   };
   const sizes: Sizes = { limit: (await placesOf({ flow, lines }, type, line)) ?? 1, size: ports.bucketSize };
-  const given = grant?.held ? bucketOf(line, grant.bucket ?? 0, sizes) : undefined;
+  const given = ticket?.hasPermit ? bucketOf(line, ticket.bucket ?? 0, sizes) : undefined;
   const held = given && (await keepIn(given));
   if (held !== undefined) return held;
   const free = !(await isBehind(ports, line, envelope));

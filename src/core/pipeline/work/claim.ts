@@ -35,7 +35,7 @@ interface Claim {
 
 /** Starts an attempt with one conditional update: of all workers that have a message of the task, one succeeds. */
 export async function claim(ports: SettlePorts, message: TaskMessage, how: Claim): Promise<Changed> {
-  const { token, alone, startMs = 0, bucket = 0, turn, mayBeInLine = message.grant !== undefined } = how;
+  const { token, alone, startMs = 0, bucket = 0, turn, mayBeInLine = message.ticket !== undefined } = how;
   const now = ports.clock.now();
   const startedMs = Math.max(now, startMs);
   const noBucket = bucket > 0 ? [] : (["place_bucket"] as const);
@@ -107,7 +107,7 @@ export async function resolveUnclaimed(
     // It may have left it to this message to end the tasks before it.
     if (record.waiting_for) await lookAtTurn(ports, message, record);
     await followUp(ports, record, envelope);
-    if (!message.grant?.spare) reportDuplicate(ports, record, "dropped a message of a task that has ended");
+    if (!message.ticket?.isBackup) reportDuplicate(ports, record, "dropped a message of a task that has ended");
     return "done";
   }
   if (record.status === "processing") return resolveProcessing(ports, visibility, message, record);

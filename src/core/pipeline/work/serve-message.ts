@@ -69,7 +69,7 @@ async function sendAgain(ports: HoldPorts, delivery: Delivery, delaySeconds: num
   const parsed = parseEnvelope(delivery.body);
   if (!parsed.ok) return;
   const { envelope } = parsed;
-  await ports.queues.send(sentAgain({ delivery, envelope, grant: delivery.grant }, { delaySeconds }));
+  await ports.queues.send(sentAgain({ delivery, envelope, ticket: delivery.ticket }, { delaySeconds }));
   await removeSafely(ports, delivery);
 }
 

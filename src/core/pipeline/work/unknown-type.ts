@@ -43,9 +43,9 @@ export function endOfUnknown({ clock, log }: { clock: Clock; log: Log }, record:
  * dead letter of it.
  */
 export const sentAgain = (
-  { delivery, envelope, grant }: Pick<TaskMessage, "delivery" | "envelope" | "grant">,
+  { delivery, envelope, ticket }: Pick<TaskMessage, "delivery" | "envelope" | "ticket">,
   { delaySeconds = 0, solo = delivery.solo }: { delaySeconds?: number; solo?: boolean } = {},
 ): Outgoing => {
   const { tier, runsOn, redrives } = delivery;
-  return { tier, runsOn, envelope, delaySeconds, solo, redrives, ...(grant && { grant }) };
+  return { tier, runsOn, envelope, delaySeconds, solo, redrives, ...(ticket && { ticket }) };
 };

@@ -79,8 +79,8 @@ async function beginLogged(
 ): Promise<Begun> {
   const { log } = ports;
   try {
-    const spared = message.grant?.spare ? await resolveSpare(ports, visibility, { ...message, log }) : undefined;
-    if (spared !== undefined) return spared;
+    const asBackup = message.ticket?.isBackup ? await resolveBackup(ports, visibility, { ...message, log }) : undefined;
+    if (asBackup !== undefined) return asBackup;
     const admitted = await admitOrLater(ports, message, beginning);
     if (admitted === "later") return { ...message, log, as: "resolved", verdict: "done" };
     // The other tasks of the batch do not wait until it is in its line.
@@ -110,7 +110,7 @@ async function admitOrLater(ports: WorkPorts, message: TaskMessage, { isLate }: 
  * a new message replaces this one: many receives would bring it to redrive.
  * @returns Undefined: no worker has claimed the task.
  */
-async function resolveSpare(
+async function resolveBackup(
   ports: WorkPorts,
   visibility: Visibility,
   message: LoggedMessage,
@@ -153,7 +153,7 @@ async function beginAdmitted(
     return { ...message, as: "claimed", record, permit };
   }
   if (mustRunAlone(ports, message, claimed.record) && how === "together") {
-    return { ...message, grant: { ...message.grant, ...permit?.grant }, as: "crashed" };
+    return { ...message, ticket: { ...message.ticket, ...permit?.ticket }, as: "crashed" };
   }
   await permit?.refused(claimed.record);
   return { ...message, as: "resolved", verdict: await resolve(ports, visibility, message, claimed.record) };
@@ -269,7 +269,7 @@ export async function readMessage(ports: RunPorts, delivery: Delivery): Promise<
   const parsed = parseEnvelope(delivery.body);
   if (!parsed.ok) return deadLetterSafely(ports, delivery, parsed.reason);
   const { envelope } = parsed;
-  return { delivery, envelope, type: await typeOf(ports, envelope), grant: delivery.grant };
+  return { delivery, envelope, type: await typeOf(ports, envelope), ticket: delivery.ticket };
 }
 
 const typeOf = async (ports: RunPorts, envelope: Envelope): Promise<TaskType | undefined> =>

@@ -1,7 +1,7 @@
 import { within } from "../../../util/within.ts";
 import { leaseSeconds } from "../../model/change.ts";
 import { messageText } from "../../model/envelope.ts";
-import type { Grant } from "../../model/grant.ts";
+import type { Ticket } from "../../model/ticket.ts";
 import { parseEnvelope } from "../../model/read-envelope.ts";
 import type { Verdict } from "../../model/verdict.ts";
 import type { WaitingTask } from "../../ports/flow.ts";
@@ -200,12 +200,12 @@ interface PullingPorts extends WorkPorts {
  */
 export function pullerFor(ports: WorkPorts, delivery: Delivery, deadlineMs = Number.POSITIVE_INFINITY): Puller {
   const { clock, isStopping, shareMs } = ports;
-  const { tier, runsOn, sentAt, grant: given } = delivery;
+  const { tier, runsOn, sentAt, ticket: given } = delivery;
   const cameMs = clock.now();
-  const messageFor = (task: WaitingTask, grant: Grant) => {
+  const messageFor = (task: WaitingTask, ticket: Ticket) => {
     const now = clock.now();
     if (isStopping?.() || !puller.mayPull(now) || task.tier !== tier || task.runsOn !== runsOn) return undefined;
-    const message = messageOf(ports, task, grant);
+    const message = messageOf(ports, task, ticket);
     return message?.type !== undefined && fitsIn(message, now, deadlineMs) ? message : undefined;
   };
   const behindMs = cameMs - Math.max(sentAt, given?.slotMs ?? 0);
@@ -215,7 +215,7 @@ export function pullerFor(ports: WorkPorts, delivery: Delivery, deadlineMs = Num
 
 /**
  * Runs the task that a line let go to this worker, and then the next ones, until the line is empty, its tasks go by
- * message, or the time is over. If the process dies, the spare message of the task that ran comes. Never throws: no
+ * message, or the time is over. If the process dies, the backup message of the task that ran comes. Never throws: no
  * error of a line reaches the messages of the batch.
  */
 export async function runPulled(ports: PullingPorts): Promise<void> {
@@ -234,7 +234,7 @@ export async function runPulled(ports: PullingPorts): Promise<void> {
 
 /**
  * Sends the message that a queue would deliver again. A task whose last attempt crashed runs alone. If this fails, the
- * spare message comes later.
+ * backup message comes later.
  */
 const sendAgain = ({ queues, log }: WorkPorts, begun: Begun): Promise<void> =>
   queues
@@ -244,7 +244,7 @@ const sendAgain = ({ queues, log }: WorkPorts, begun: Begun): Promise<void> =>
 /**
  * The message of a task that a line let go, as if it had passed through the queue. Undefined: it is not an envelope.
  */
-function messageOf(ports: WorkPorts, task: WaitingTask, grant: Grant): TaskMessage | undefined {
+function messageOf(ports: WorkPorts, task: WaitingTask, ticket: Ticket): TaskMessage | undefined {
   const { id, tier, runsOn } = task;
   const body = messageText(task.envelope);
   const parsed = parseEnvelope(body);
@@ -261,5 +261,5 @@ function messageOf(ports: WorkPorts, task: WaitingTask, grant: Grant): TaskMessa
     redrives: 0,
     sentAt: ports.clock.now(),
   };
-  return { delivery, envelope, type: ports.registry.get(envelope.type), grant };
+  return { delivery, envelope, type: ports.registry.get(envelope.type), ticket };
 }

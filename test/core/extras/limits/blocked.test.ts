@@ -119,7 +119,7 @@ describe("the place of a dead worker's task", () => {
     const put = queues.put.bind(queues);
     let died = false;
     queues.put = (tier, body, options = {}) => {
-      died ||= options.grant?.held === true && (options.grant.spare === true) === taken;
+      died ||= options.ticket?.hasPermit === true && (options.ticket.isBackup === true) === taken;
       if (died) pool.kill(() => 0);
       else put(tier, body, options);
     };

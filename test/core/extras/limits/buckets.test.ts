@@ -3,9 +3,9 @@ import { z } from "zod";
 import { leave } from "../../../../src/core/extras/limits/held-place.ts";
 import { changeLimits } from "../../../../src/core/extras/limits/manage-flow.ts";
 import { bucketCount, bucketName, bucketOf, bucketsFor, bucketsOf } from "../../../../src/core/extras/limits/shards.ts";
-import { grantText, parseGrant } from "../../../../src/core/model/grant.ts";
 import type { Line } from "../../../../src/core/model/line.ts";
 import type { TaskRecord } from "../../../../src/core/model/record.ts";
+import { parseTicket, ticketText } from "../../../../src/core/model/ticket.ts";
 import { envelopeOf, memoryPipeline, typeOf } from "../../../support/memory-pipeline.ts";
 import { workerPool } from "../../../support/worker-pool.ts";
 
@@ -72,13 +72,15 @@ describe("the buckets of a line's places", () => {
   });
 
   test("are in the grant of a task that was let go", () => {
-    expect(parseGrant(grantText({ held: true, bucket: 624, spare: true, slotMs: 5, tryUntilMs: 7 }))).toEqual({
-      ...{ held: true, bucket: 624, spare: true, slotMs: 5, tryUntilMs: 7 },
-    });
-    expect(parseGrant(grantText({ held: true, bucket: 3 }))).toEqual({ held: true, bucket: 3 });
-    expect(parseGrant("held.x@")).toBeUndefined();
-    expect(parseGrant("-spare@")).toBeUndefined();
-    expect(parseGrant("heldspare@")).toBeUndefined();
+    expect(parseTicket(ticketText({ hasPermit: true, bucket: 624, isBackup: true, slotMs: 5, tryUntilMs: 7 }))).toEqual(
+      {
+        ...{ held: true, bucket: 624, spare: true, slotMs: 5, tryUntilMs: 7 },
+      },
+    );
+    expect(parseTicket(ticketText({ hasPermit: true, bucket: 3 }))).toEqual({ held: true, bucket: 3 });
+    expect(parseTicket("held.x@")).toBeUndefined();
+    expect(parseTicket("-spare@")).toBeUndefined();
+    expect(parseTicket("heldspare@")).toBeUndefined();
   });
 });
 
@@ -115,7 +117,7 @@ describe("a line of many places", () => {
     const put = queues.put.bind(queues);
     let held = 0;
     queues.put = (tier, body, more = {}) => {
-      if (more.grant?.held) held += 1;
+      if (more.ticket?.hasPermit) held += 1;
       put(tier, body, { ...more, delaySeconds: (more.delaySeconds ?? 0) + 30 });
     };
     await submitMany(100, 1_000);
@@ -137,7 +139,7 @@ describe("a line of many places", () => {
     await lines.takePlaces(other.name, [record.task_id], clock.now() + 60_000, other.room);
     await ports.queues.send({
       ...{ tier: "normal", envelope: envelopeOf(record, { ms: 20_000, n: 0 }), delaySeconds: 0 },
-      ...{ solo: false, redrives: 0, grant: { held: true, bucket: other.index } },
+      ...{ solo: false, redrives: 0, ticket: { hasPermit: true, bucket: other.index } },
     });
     await pool.pass(2_000, 100);
     expect((await lines.state(other.name)).places.size).toBe(0);

@@ -1,17 +1,17 @@
 import { expect, test } from "vitest";
-import { type Grant, grantText, parseGrant } from "../../../../src/core/model/grant.ts";
+import { parseTicket, type Ticket, ticketText } from "../../../../src/core/model/ticket.ts";
 
-test.each<[Grant, string]>([
+test.each<[Ticket, string]>([
   [{}, "@"],
-  [{ held: true }, "held@"],
+  [{ hasPermit: true }, "held@"],
   [{ slotMs: 1_800_000_000_123 }, "@1800000000123"],
   [{ tryUntilMs: 5 }, "@@5"],
-  [{ held: true, slotMs: 4, tryUntilMs: 5 }, "held@4@5"],
-])("the grant %j is the text %s", (grant, text) => {
-  expect(grantText(grant)).toBe(text);
-  expect(parseGrant(text)).toEqual(grant);
+  [{ hasPermit: true, slotMs: 4, tryUntilMs: 5 }, "held@4@5"],
+])("the grant %j is the text %s", (ticket, text) => {
+  expect(ticketText(ticket)).toBe(text);
+  expect(parseTicket(text)).toEqual(ticket);
 });
 
 test.each(["", "held", "@x", "@4@", "@4@5@6", undefined])("the text %j is no grant", (text) => {
-  expect(parseGrant(text)).toBeUndefined();
+  expect(parseTicket(text)).toBeUndefined();
 });

@@ -3,8 +3,8 @@ import { z } from "zod";
 import { cancel } from "../../../../src/core/control/control.ts";
 import { changeLimits } from "../../../../src/core/extras/limits/manage-flow.ts";
 import { PortUnavailable } from "../../../../src/core/model/errors.ts";
-import type { Grant } from "../../../../src/core/model/grant.ts";
 import type { TaskRecord } from "../../../../src/core/model/record.ts";
+import type { Ticket } from "../../../../src/core/model/ticket.ts";
 import { workBatch } from "../../../../src/core/pipeline/work/work.ts";
 import type { Queues } from "../../../../src/core/ports/tasks.ts";
 import { Puller } from "../../../../src/core/task/puller.ts";
@@ -22,7 +22,7 @@ interface Start {
 /** A pipeline whose tier is behind: each message waits `behindSeconds` in it. */
 function setUp(limit: number, behindSeconds: number, more: Partial<TaskType> = {}) {
   const starts: Start[] = [];
-  const grants: (Grant | undefined)[] = [];
+  const grants: (Ticket | undefined)[] = [];
   const handler = async ({ n, ms }: z.output<typeof input>) => {
     starts.push({ n, at: pipeline.clock.now() });
     await new Promise<void>((resolve) => pipeline.clock.after(ms, resolve));
@@ -32,7 +32,7 @@ function setUp(limit: number, behindSeconds: number, more: Partial<TaskType> = {
   const { queues } = pipeline;
   const put = queues.put.bind(queues);
   queues.put = (tier, body, options = {}) => {
-    grants.push(options.grant);
+    grants.push(options.ticket);
     put(tier, body, { ...options, delaySeconds: (options.delaySeconds ?? 0) + behindSeconds });
   };
   const submitMany = async (count: number, ms: number) => {
@@ -60,9 +60,9 @@ describe("a line hands its places over in the worker", () => {
       expect(Math.max(...starts.map(({ at }) => at)) - began).toBeLessThan((behindSeconds + 4) * 1000);
       await pool.pass(600_000);
       expect(records.all().every(({ status, attempts }) => status === "completed" && attempts === 1)).toBe(true);
-      // One message for each task that waited: the spare one.
-      expect(grants.filter((grant) => grant?.held)).toHaveLength(57);
-      expect(grants.filter((grant) => grant?.spare)).toHaveLength(57);
+      // One message for each task that waited: the backup one.
+      expect(grants.filter((ticket) => ticket?.hasPermit)).toHaveLength(57);
+      expect(grants.filter((ticket) => ticket?.isBackup)).toHaveLength(57);
     },
   );
 
@@ -78,14 +78,14 @@ describe("a line hands its places over in the worker", () => {
     expect((starts[1]?.at ?? 0) - cancelledAt).toBeLessThan(45_000);
   });
 
-  test.each([100, 1])("tasks of %s ms begin while the spare messages are on their way", async (ms) => {
+  test.each([100, 1])("tasks of %s ms begin while the backup messages are on their way", async (ms) => {
     const { submitMany, pool, starts, clock, ports, records, grants } = setUp(1, 0);
     await submitMany(6, ms);
     const { queues } = ports;
     const sendMs = 40;
     const send = queues.send.bind(queues);
     queues.send = async (message) => {
-      if (message.grant?.spare) await new Promise<void>((resolve) => clock.after(sendMs, resolve));
+      if (message.ticket?.isBackup) await new Promise<void>((resolve) => clock.after(sendMs, resolve));
       return send(message);
     };
     await pool.pass(5_000, 1);
@@ -93,7 +93,7 @@ describe("a line hands its places over in the worker", () => {
     expect(Math.max(...apart)).toBeLessThanOrEqual(Math.max(ms, sendMs) + 5);
     await pool.pass(600_000);
     expect(records.all().every(({ status, attempts }) => status === "completed" && attempts === 1)).toBe(true);
-    expect(grants.filter((grant) => grant?.spare)).toHaveLength(5);
+    expect(grants.filter((ticket) => ticket?.isBackup)).toHaveLength(5);
   });
 
   test("a place is passed on while others are told of the end, and kept with the same write", async () => {
@@ -192,7 +192,7 @@ describe("a line hands its places over in the worker", () => {
     for (let n = 0; n < 200; n++) await accept({ n, ms: 1_000 }, { delay_seconds: 300 });
     await pool.pass(600_000);
     expect(starts).toHaveLength(200);
-    expect(grants.filter((grant) => grant?.held && !grant.spare).length).toBeGreaterThanOrEqual(3);
+    expect(grants.filter((ticket) => ticket?.hasPermit && !ticket.isBackup).length).toBeGreaterThanOrEqual(3);
   });
 
   test("a line gives the worker back to others after a minute", async () => {
@@ -200,8 +200,8 @@ describe("a line hands its places over in the worker", () => {
     await submitMany(200, 1_000);
     await pool.pass(300_000);
     expect(starts).toHaveLength(200);
-    expect(grants.filter((grant) => grant?.held && !grant.spare).length).toBeLessThanOrEqual(5);
-    expect(grants.filter((grant) => grant?.held && !grant.spare).length).toBeGreaterThanOrEqual(3);
+    expect(grants.filter((ticket) => ticket?.hasPermit && !ticket.isBackup).length).toBeLessThanOrEqual(5);
+    expect(grants.filter((ticket) => ticket?.hasPermit && !ticket.isBackup).length).toBeGreaterThanOrEqual(3);
   });
 
   test("a place that is passed on lets more tasks start when the limit was raised and its checks are lost", async () => {
@@ -281,7 +281,7 @@ describe("a line of a rate keeps its pace in a tier that is behind", () => {
       expect((count - 1) / seconds / (limit / perSeconds)).toBeGreaterThanOrEqual(0.93);
       for (const [index, time] of at.entries())
         expect((at[index + limit] ?? 1e15) - time).toBeGreaterThanOrEqual(perSeconds * 1_000);
-      // Each task's own message, its spare message and a check. The last checks come after the last task.
+      // Each task's own message, its backup message and a check. The last checks come after the last task.
       const passage = behindSeconds / (perSeconds / limit);
       expect(grants.length).toBeLessThanOrEqual(count * 3.2 + Math.min(100, passage));
       await pool.pass(900_000);

@@ -173,7 +173,7 @@ describe("a list of rates", () => {
     const put = queues.put.bind(queues);
     let late = 0;
     queues.put = (tier, body, options = {}) => {
-      const lateSeconds = options.grant?.slotMs !== undefined && late++ === 0 ? 300 : 0;
+      const lateSeconds = options.ticket?.slotMs !== undefined && late++ === 0 ? 300 : 0;
       put(tier, body, { ...options, delaySeconds: (options.delaySeconds ?? 0) + lateSeconds });
     };
     await submitMany(5);

@@ -68,7 +68,7 @@ test("a task of a slow rate whose message comes late starts at once, and the nex
   const put = queues.put.bind(queues);
   let late = 0;
   queues.put = (tier, body, options = {}) => {
-    const lateSeconds = options.grant?.slotMs !== undefined && late++ === 0 ? 30 : 0;
+    const lateSeconds = options.ticket?.slotMs !== undefined && late++ === 0 ? 30 : 0;
     put(tier, body, { ...options, delaySeconds: (options.delaySeconds ?? 0) + lateSeconds });
   };
   await submitMany(3);

@@ -119,7 +119,7 @@ test("tasks that their shards refuse, too, join a moment later, and none has to 
   let anew = 0;
   const send = queues.send.bind(queues);
   queues.send = (message) => {
-    if (message.grant === undefined) anew += 1;
+    if (message.ticket === undefined) anew += 1;
     return send(message);
   };
   await pool.pass(14_000, 100);

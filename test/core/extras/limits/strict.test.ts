@@ -5,8 +5,8 @@ import { cancel } from "../../../../src/core/control/control.ts";
 import { runNow } from "../../../../src/core/control/run-now.ts";
 import { changeLimits, pause, resume } from "../../../../src/core/extras/limits/manage-flow.ts";
 import { PortUnavailable } from "../../../../src/core/model/errors.ts";
-import type { Grant } from "../../../../src/core/model/grant.ts";
 import { isTerminal } from "../../../../src/core/model/status.ts";
+import type { Ticket } from "../../../../src/core/model/ticket.ts";
 import type { Tier } from "../../../../src/core/model/tier.ts";
 import type { TaskContext } from "../../../../src/core/task/context.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
@@ -304,18 +304,18 @@ describe("strict order beside other limits", () => {
 
 describe("the turn of a task on its way to a worker", () => {
   /** Two tasks behind a running one: the first of them goes by message, as its tier is another one. */
-  const setUpWay = async (onSend: (grant: Grant | undefined, tier: Tier) => { delaySeconds?: number }) => {
+  const setUpWay = async (onSend: (ticket: Ticket | undefined, tier: Tier) => { delaySeconds?: number }) => {
     const set = setUp();
     const { queues, acceptAll } = set;
     const send = queues.send.bind(queues);
-    queues.send = async (message) => send({ ...message, ...onSend(message.grant, message.tier) });
+    queues.send = async (message) => send({ ...message, ...onSend(message.ticket, message.tier) });
     await acceptAll({ ms: 5_000 }, { body: { priority: "low" } }, {});
     return set;
   };
 
   test("it waits in a tier that is ten minutes behind: no other task of its key starts before it", async () => {
-    const { pool, told } = await setUpWay((grant, tier) =>
-      grant?.held && tier === "low" ? { delaySeconds: 600 } : {},
+    const { pool, told } = await setUpWay((ticket, tier) =>
+      ticket?.hasPermit && tier === "low" ? { delaySeconds: 600 } : {},
     );
     await pool.pass(500_000);
     expect(told).toEqual(whole(1));
@@ -325,8 +325,8 @@ describe("the turn of a task on its way to a worker", () => {
 
   test("the process that let it go died before it sent its message: it is sent by the next look", async () => {
     let refused = 0;
-    const { pool, told } = await setUpWay((grant) => {
-      if (grant?.held && !grant.spare && refused++ === 0) throw new PortUnavailable("dead");
+    const { pool, told } = await setUpWay((ticket) => {
+      if (ticket?.hasPermit && !ticket.isBackup && refused++ === 0) throw new PortUnavailable("dead");
       return {};
     });
     await pool.pass(300_000);

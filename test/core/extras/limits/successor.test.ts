@@ -29,7 +29,7 @@ function setUp(limit: number, behind: (seconds: number) => number, more: Partial
   const put = queues.put.bind(queues);
   const began = clock.now();
   queues.put = (tier, body, { delaySeconds = 0, ...options } = {}) => {
-    if (options.grant?.held && !options.grant.spare) sent.byMessage += 1;
+    if (options.ticket?.hasPermit && !options.ticket.isBackup) sent.byMessage += 1;
     if (body.startsWith('{"line":"places/')) sent.successors += 1;
     const atSeconds = (clock.now() - began) / 1_000 + delaySeconds;
     put(tier, body, { ...options, delaySeconds: delaySeconds + behind(atSeconds) });

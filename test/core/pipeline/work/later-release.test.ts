@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { WrittenLater } from "../../../../src/core/model/errors.ts";
-import { parseGrant } from "../../../../src/core/model/grant.ts";
+import { parseTicket } from "../../../../src/core/model/ticket.ts";
 import { parseNotice } from "../../../../src/core/notify/notify.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
 import { memoryPipeline, type Pipeline, typeOf } from "../../../support/memory-pipeline.ts";
@@ -185,7 +185,7 @@ describe("a task waits alone, uncounted, and runs when its release is back", () 
 
 describe("texts of a later release", () => {
   test("a grant that is none is no grant: the task asks again", () => {
-    expect(parseGrant("held.3-leased@17")).toBeUndefined();
+    expect(parseTicket("held.3-leased@17")).toBeUndefined();
   });
 
   test("a notice of an unknown kind is refused as such, and one with a new member is read", () => {

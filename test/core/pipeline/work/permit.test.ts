@@ -28,7 +28,7 @@ async function limited(handler: TaskType["handler"], answers: Answers = {}, more
   const note = (call: string) => void calls.push(call);
   const noted = async (call: string) => note(call);
   const permit = (): Permit => ({
-    ...{ as: "permit", startMs: answers.startMs, bucket: 7, fault: answers.fault, grant: { held: true } },
+    ...{ as: "permit", startMs: answers.startMs, bucket: 7, fault: answers.fault, ticket: { hasPermit: true } },
     faultOfList: () => noted("faultOfList"),
     untilStart: async () => {
       note("untilStart");
@@ -51,8 +51,8 @@ async function limited(handler: TaskType["handler"], answers: Answers = {}, more
     refused: (record) => noted(`refused ${record?.status}`),
   };
   const limiter: Limiter<FlowPorts> = {
-    async admit(_, { grant }) {
-      note(grant === undefined ? "admit" : `admit ${JSON.stringify(grant)}`);
+    async admit(_, { ticket }) {
+      note(ticket === undefined ? "admit" : `admit ${JSON.stringify(ticket)}`);
       if (answers.down) throw new LineUnavailable("the line");
       await new Promise<void>((resolve) => pipeline.clock.after((answers.seconds ?? 0) * 1000, resolve));
       return answers.waits === undefined ? permit() : waiting;
