@@ -4,7 +4,7 @@ import type { Mutation } from "./mutation.ts";
 export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: one task more than there are places is let go",
-    file: "extras/limits/let-go-places.ts",
+    file: "extras/limits/admit-by-permits.ts",
     in: "letSomeGo",
     find: "lines.takePlaces(bucket.name, ids, untilMs, bucket.room, isTurn)",
     replace: "lines.takePlaces(bucket.name, ids, untilMs, bucket.room + 1, isTurn)",
@@ -144,7 +144,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a worker sends the tasks of the places that others free",
-    file: "extras/limits/let-go-places.ts",
+    file: "extras/limits/admit-by-permits.ts",
     in: "mostOf",
     find: "puller === undefined ? mostTogether : puller.isFree ? 1 : 0",
     replace: "mostTogether",
@@ -176,8 +176,8 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a task that is the first one of its line does not look for free buckets",
-    file: "extras/limits/let-go-places.ts",
-    in: "letGoByPlaces",
+    file: "extras/limits/admit-by-permits.ts",
+    in: "admitByPermits",
     find: "if (added !== undefined && buckets.length > 1 && !(await isFirst(ports, line, added)))",
     replace: "if (added !== undefined && buckets.length > 1)",
     test: "test/core/extras/limits/buckets.test.ts",
@@ -269,7 +269,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a check that comes late sends messages, which come later still",
-    file: "extras/limits/let-go.ts",
+    file: "extras/limits/admit-waiters.ts",
     in: "givingOf",
     find: "isPlanned ? !isLate : checkId",
     replace: "isPlanned ? true : checkId",
@@ -277,7 +277,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a check that another one has replaced gives the starts of seconds away",
-    file: "extras/limits/let-go.ts",
+    file: "extras/limits/admit-waiters.ts",
     in: "givingOf",
     find: "checkId === undefined && puller === undefined",
     replace: "checkId !== undefined || puller === undefined",
@@ -293,7 +293,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a rate in a tier that is behind has two checks for each start",
-    file: "extras/limits/let-go.ts",
+    file: "extras/limits/admit-waiters.ts",
     in: "lookEachMs",
     find: "isSlow(found) && found.isPlanned && found.lateMs > found.intervalMs / 4 ?",
     replace: "isSlow(found) ?",
@@ -301,15 +301,15 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: each check of a line lets its tasks go after a resume",
-    file: "extras/limits/let-go.ts",
-    in: "letAllGo",
+    file: "extras/limits/admit-waiters.ts",
+    in: "admitAll",
     find: "checkId !== undefined && !(await isNoted(ports, line, state, checkId))",
     replace: "false",
     test: "test/core/extras/limits/pause.test.ts",
   },
   {
     name: "flow: each check lets a line's tasks go after a resume, as the noted one comes later",
-    file: "extras/limits/let-go.ts",
+    file: "extras/limits/admit-waiters.ts",
     in: "isNoted",
     find: "return ports.lines.planCheck(line.name, { id: checkId,",
     replace: "return true || ports.lines.planCheck(line.name, { id: checkId,",
@@ -469,7 +469,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a check that comes too early for its start moves the next ones to that",
-    file: "extras/limits/let-go.ts",
+    file: "extras/limits/admit-waiters.ts",
     in: "inStepMs",
     find: "isPlanned && isEarly && startMs < soonestMs ? nowMs :",
     replace: "",
@@ -477,15 +477,15 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a check of a fast rate lets a hundred tasks go",
-    file: "extras/limits/let-go.ts",
-    in: "letSomeStart",
-    find: 'count === mostLetGo ? "more"',
-    replace: 'count > mostLetGo ? "more"',
+    file: "extras/limits/admit-waiters.ts",
+    in: "admitSome",
+    find: 'count === mostAdmitted ? "more"',
+    replace: 'count > mostAdmitted ? "more"',
     test: "test/core/extras/limits/fast-rate.test.ts",
   },
   {
     name: "flow: several workers of a fast rate start one task",
-    file: "extras/limits/let-go.ts",
+    file: "extras/limits/admit-waiters.ts",
     in: "takeOne",
     find: "const [own] = await reserved(ports, line, first, 1);",
     replace: "const [own] = first;",
@@ -494,8 +494,8 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: two tasks of a rate get one start",
     test: "test/core/extras/limits/rate.test.ts",
-    file: "extras/limits/let-go.ts",
-    in: "letSomeStart",
+    file: "extras/limits/admit-waiters.ts",
+    in: "admitSome",
     find: "slotMs: Math.ceil(slotMs + index * intervalMs)",
     replace: "slotMs: Math.ceil(slotMs)",
     theme: "flow",
@@ -524,7 +524,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a line whose places are held by long tasks is looked at each minute",
-    file: "extras/limits/let-go-places.ts",
+    file: "extras/limits/admit-by-permits.ts",
     in: "nextLookMs",
     find: "if (ends.length === 0 && isLookedAt) return nowMs + leastOftenMs;",
     replace: "if (ends.length === 0 && isLookedAt) return nowMs + latestMs;",
@@ -556,8 +556,8 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: nobody looks at the line of a pause",
-    file: "extras/limits/let-go.ts",
-    in: "letGoUnlessPaused",
+    file: "extras/limits/admit-waiters.ts",
+    in: "admitUnlessPaused",
     find: "  return { nextMs, empty: false, pausedMs: Date.parse(pause.since), open: isByItself };",
     replace: "  return { empty: false, pausedMs: nextMs };",
     theme: "flow",
@@ -571,14 +571,14 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: places of dead workers never end",
-    file: "extras/limits/let-go-places.ts",
+    file: "extras/limits/admit-by-permits.ts",
     in: "withoutEnded",
     find: "const atMs = clock.now();",
     replace: "const atMs = clock.now() - 1e12;",
   },
   {
     name: "flow: the last task of a line goes first",
-    file: "extras/limits/let-go-places.ts",
+    file: "extras/limits/admit-by-permits.ts",
     in: "letSomeGo",
     find: "const going = await ownMessages(ports, line, next, { most: free, sizes });",
     replace:
@@ -897,7 +897,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a place stays free as others let the first tasks go",
-    file: "extras/limits/let-go-places.ts",
+    file: "extras/limits/admit-by-permits.ts",
     in: "nextWithoutPlace",
     find: "const isOneLeft = next.some((task) => !flow.going.has(task, now));",
     replace: "const isOneLeft = next.length > 0 && now > 0 && flow !== undefined;",

@@ -41,8 +41,8 @@ export const rateMutations: readonly Mutation[] = [
   },
   {
     name: "rates: a check gives as many starts as the spaced rate allows",
-    file: "extras/limits/let-go.ts",
-    in: "letSomeStart",
+    file: "extras/limits/admit-waiters.ts",
+    in: "admitSome",
     find: "list?.roomAt(state, slotMs) ?? near",
     replace: "near",
     test,

@@ -150,7 +150,7 @@ async function sendAgain(ports: MovePorts, record: TaskRecord): Promise<void> {
 /** True when the task waits in the line of a pause. */
 const inPause = ({ line = "" }: TaskRecord): boolean => lineOf(line)?.kind === "pause";
 
-/** The task's entry in the line that its record names. Undefined: it waits in none, or was let go. */
+/** The task's entry in the line that its record names. Undefined: it waits in none, or was admitted. */
 const entryInLine = async ({ lines }: MovePorts, { line, created_at, task_id }: TaskRecord) =>
   line === undefined ? undefined : lines.find(line, { createdAt: created_at, taskId: task_id });
 

@@ -58,7 +58,7 @@ export interface Waiting {
   line: Line;
   /** Epoch milliseconds of the start that its rate gave it. Absent: none yet. */
   slotMs?: number;
-  /** The place with which the task was let go, and which it cannot use. Absent: none. */
+  /** The place with which the task was admitted, and which it cannot use. Absent: none. */
   place?: Place | undefined;
   /** True: the task has its place while it waits for its next start, which is near. */
   keepsPlace?: boolean;

@@ -4,7 +4,7 @@ import { permitIn } from "../../model/ticket.ts";
 import type { Tier } from "../../model/tier.ts";
 import type { HeldPlace, LineState, WaitingEntry, WaitingTask } from "../../ports/flow.ts";
 import { strictOf } from "../../task/type-limits.ts";
-import { letGo, longestDelayMs } from "./let-go.ts";
+import { admitWaiters, longestDelayMs } from "./admit-waiters.ts";
 import { endOfLimit, placesOf } from "./limit-lines.ts";
 import {
   type Known,
@@ -40,7 +40,7 @@ export async function advance(ports: LinePorts, line: Line, known: Known): Promi
   }
   for (;;) {
     const rest = await ports.flow.looks.read(line.name, () => advanceNow(ports, line, known));
-    // Each look lets one task go, which its worker takes.
+    // Each look admits one task, which its worker takes.
     if (!rest.hasRoom || !ports.puller?.isFree) return;
   }
 }
@@ -60,7 +60,7 @@ async function advanceNow(ports: LinePorts, line: Line, known: Known): Promise<R
   const { lines, clock } = ports;
   const { tier, checkId, changed, added } = known;
   const marked = added?.shard === undefined ? undefined : await markSharded(ports, line, added);
-  const rest = await letGoOrEnd(ports, line, known);
+  const rest = await admitOrEnd(ports, line, known);
   if (rest.nextMs === undefined) return rest;
   const seen = rest.state ?? (changed?.index === 0 ? changed.state : undefined) ?? marked;
   const { check: planned, sharded } = seen ?? (await lines.state(line.name));
@@ -78,15 +78,15 @@ async function advanceNow(ports: LinePorts, line: Line, known: Known): Promise<R
 }
 
 /** Lets tasks go. A check that finds none ends the checks, and looks once more. */
-async function letGoOrEnd(ports: LinePorts, line: Line, known: Known): Promise<Rest> {
+async function admitOrEnd(ports: LinePorts, line: Line, known: Known): Promise<Rest> {
   const { lines, flow } = ports;
   const { tier, checkId } = known;
-  const rest = await letGo(ports, line, known);
+  const rest = await admitWaiters(ports, line, known);
   if (!rest.empty || checkId === undefined) return rest;
   // A submit that adds a task after this finds no plan, and a task that was added before is seen now.
   await lines.endChecks(line.name, checkId);
   if (flow.lines.isSharded(line.name)) await unmark(ports, line);
-  return letGo(ports, line, { tier });
+  return admitWaiters(ports, line, { tier });
 }
 
 /** Sends what lets a line keep its pace in a tier that is behind. Without it, the noted check goes on with the line. */

@@ -65,7 +65,7 @@ export async function passTry(ports: FlowPorts, message: TaskMessage, tryUntilMs
 }
 
 /**
- * A success ends the row of failures, and lets the tasks go that wait. The check that was planned while they waited
+ * A success ends the row of failures, and admits the tasks that wait. The check that was planned while they waited
  * does so after a death in between.
  */
 async function close(ports: LinePorts, line: Line, tenantId: string, tier: Tier): Promise<void> {

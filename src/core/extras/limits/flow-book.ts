@@ -158,12 +158,12 @@ export class FlowBook {
   }
 }
 
-/** A call that lets a task go has done so within this time, in milliseconds, or has failed. */
+/** A call that admits a task has done so within this time, in milliseconds, or has failed. */
 const goingMs = 1_000;
 
 interface Going {
   untilMs: number;
-  /** True when another call would have let the task go, and has passed it over. */
+  /** True when another call would have admits the task, and has passed it over. */
   isPassedOver: boolean;
 }
 

@@ -172,7 +172,7 @@ export async function takeTry(
 }
 
 /**
- * True when a task that was let go to try may do so: it was the last to be let go. While its queue was behind, others
+ * True when a task that was admitted to try may do so: it was the last to be let go. While its queue was behind, others
  * may have been let go, and the breaker may have opened anew; then it tries only after the cool-down.
  * @throws PortUnavailable
  */

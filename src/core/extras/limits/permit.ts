@@ -85,7 +85,7 @@ function permitOf(ports: FlowPorts, message: TaskMessage, { place, slotMs, rate,
 }
 
 /**
- * Returns to its lines what a task was let go with that cannot start. Not a place that another message's attempt has,
+ * Returns to its lines what a task was admitted with that cannot start. Not a place that another message's attempt has,
  * or that of a task in its new tier may be about to start with.
  */
 async function giveUp(
@@ -96,7 +96,7 @@ async function giveUp(
 ): Promise<void> {
   const { envelope, delivery, ticket } = message;
   if (record?.status === "processing") {
-    // The place of a twin that was let go into another bucket.
+    // The place of a twin that was admitted into another bucket.
     if (place !== undefined && place.bucket !== (record.place_bucket ?? 0))
       await leave(ports, place, envelope, delivery.tier);
     return;

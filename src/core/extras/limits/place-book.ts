@@ -5,7 +5,7 @@ import type { Clock } from "../../ports/tasks.ts";
 
 /**
  * The state of a place: an attempt has taken it; a task that had it before has kept it, which another message of the
- * task may need; or its task was let go and is on the way to a worker.
+ * task may need; or its task was admitted and is on the way to a worker.
  */
 export type PlaceState = "taken" | "kept" | "onTheWay";
 
@@ -13,7 +13,7 @@ export type PlaceState = "taken" | "kept" | "onTheWay";
 const placeMarginSeconds = 15;
 
 /**
- * A task that was let go has its place for this time, in seconds, until its worker renews it. Then the place is free
+ * A task that was admitted has its place for this time, in seconds, until its worker renews it. Then the place is free
  * again.
  */
 const waySeconds = 60;
@@ -41,7 +41,7 @@ export function keptAfterMs(seenMs: number, nowMs: number, type: { timeoutSecond
   return placeStateOf(seenMs) === "onTheWay" ? own : Math.max(own, seenMs + 1 + (seenMs % 2));
 }
 
-/** Epoch milliseconds and a half: the end of the place of a task that is let go now. */
+/** Epoch milliseconds and a half: the end of the place of a task that is admitted now. */
 export const onTheWayUntilMs = (nowMs: number): number => Math.floor(nowMs) + waySeconds * 1000 + 0.5;
 
 /** The state that the end of a place tells. */

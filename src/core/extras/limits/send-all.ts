@@ -75,7 +75,7 @@ async function sendSuccessor(
   });
 }
 
-/** A task that could not leave its line is let go again, and found at work or at its end. */
+/** A task that could not leave its line is admitted again, and found at work or at its end. */
 const logged = ({ log, puller }: LinePorts, left: Promise<void>): Promise<void> =>
   left.catch((error: unknown) => {
     log.warn("a task could not leave its line", { error: String(error) });

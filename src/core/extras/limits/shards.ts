@@ -66,7 +66,7 @@ export function bucketsFor(line: Line, taskId: string, sizes: Sizes): Bucket[] {
  */
 const firstOfOneBucket = 3;
 
-/** The number of first tasks that a call reads which lets one go. */
+/** The number of first tasks that a call reads which admits one. */
 export const firstTasks = (sizes: Sizes): number => (bucketCount(sizes) === 1 ? firstOfOneBucket : mostFirst);
 
 /*

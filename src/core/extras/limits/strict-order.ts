@@ -76,7 +76,7 @@ export async function turnsOf(
 }
 
 /**
- * Takes the turn of a line, which a task has already after its first start, or after it was let go. A task behind
+ * Takes the turn of a line, which a task has already after its first start, or after it was admitted. A task behind
  * another one gets none.
  * @returns Undefined: another task has the turn, or is before this one.
  * @throws PortUnavailable

@@ -149,7 +149,7 @@ export interface TakenPlace {
 export const justNowMs = 1_000;
 
 /**
- * Takes a place. A task that has a place keeps it: it was let go, or this is a second message of it.
+ * Takes a place. A task that has a place keeps it: it was admitted, or this is a second message of it.
  * @returns Undefined: there is no place.
  * @throws PortUnavailable
  */
@@ -220,7 +220,7 @@ async function bucketsAsked(
 const mostOnWay = 3;
 
 /**
- * Takes the place of a task that was let go and has not come yet: the last one, which comes latest. In a queue that is
+ * Takes the place of a task that was admitted and has not come yet: the last one, which comes latest. In a queue that is
  * behind for longer than a place is kept, each task would find its place given to another task that is on its way, and
  * none would ever start.
  * @throws PortUnavailable

@@ -2,15 +2,15 @@ import type { Line } from "../../model/line.ts";
 import type { Breaker, LineState, Pause, PlannedCheck, WaitingEntry } from "../../ports/flow.ts";
 import type { Puller } from "../../task/puller.ts";
 import type { LimitedType } from "../../task/type-limits.ts";
+import { admitByPermits } from "./admit-by-permits.ts";
 import { isOfType, takeTry, tasksNow } from "./keyed-breakers.ts";
-import { letGoByPlaces } from "./let-go-places.ts";
 import { type Pace, paceOf, placesOf } from "./limit-lines.ts";
 import {
   aheadMs,
   type Known,
   type LinePorts,
   leastOftenMs,
-  mostLetGo,
+  mostAdmitted,
   mostTries,
   nothing,
   type Rest,
@@ -22,40 +22,40 @@ import { firstOfOne, shardsIn } from "./shards.ts";
 import { takeNear } from "./take.ts";
 
 /**
- * Lets the tasks of a line go that may: sends their messages, in order of submission. Repeatable at each step; of two
- * calls at the same time, one lets a task go.
+ * Admits the waiters of a line that may start: sends their messages, in order of submission. Repeatable at each step; of two
+ * calls at the same time, one admits a task.
  * @throws PortUnavailable
  */
-export async function letGo(ports: LinePorts, line: Line, known: Known): Promise<Rest> {
+export async function admitWaiters(ports: LinePorts, line: Line, known: Known): Promise<Rest> {
   const type = line.type === undefined ? undefined : ports.registry.get(line.type);
-  if (line.kind === "pause") return letGoUnlessPaused(ports, line, known);
-  if (line.kind === "breaker") return letOneTry(ports, line, type, known);
+  if (line.kind === "pause") return admitUnlessPaused(ports, line, known);
+  if (line.kind === "breaker") return admitOneTry(ports, line, type, known);
   if (line.kind === "concurrency") {
     const limit = await placesOf(ports, type, line);
     // The type was removed, or no longer has the limit.
-    return limit === undefined ? letAllGo(ports, line, known) : letGoByPlaces(ports, line, limit, known);
+    return limit === undefined ? admitAll(ports, line, known) : admitByPermits(ports, line, limit, known);
   }
   const pace = await paceOf(ports, type, line);
-  return pace === undefined ? letAllGo(ports, line, known) : letGoByRate(ports, line, pace, known);
+  return pace === undefined ? admitAll(ports, line, known) : admitByRate(ports, line, pace, known);
 }
 
 /**
  * An operator's act ends the pause. Until then its line is looked at now and then, so that nobody forgets it; of a type
  * that was paused by itself as often as an open breaker, for its alarm.
  */
-async function letGoUnlessPaused(ports: LinePorts, line: Line, known: Known): Promise<Rest> {
+async function admitUnlessPaused(ports: LinePorts, line: Line, known: Known): Promise<Rest> {
   const pause = (await ports.flowSettings.find(line.name)) as Pause | undefined;
-  if (pause === undefined) return letAllGo(ports, line, known);
+  if (pause === undefined) return admitAll(ports, line, known);
   const isByItself = pause.reason !== undefined;
   const nextMs = ports.clock.now() + (isByItself ? leastOftenMs : longestDelayMs);
   return { nextMs, empty: false, pausedMs: Date.parse(pause.since), open: isByItself };
 }
 
 /**
- * Lets the tasks go that nothing stops any more. Only checks of the line do so: a worker that has just put a task into
+ * Admits the tasks that nothing stops any more. Only checks of the line do so: a worker that has just put a task into
  * it, as it did not know yet, sends this one alone.
  */
-async function letAllGo(ports: LinePorts, line: Line, { added, checkId }: Known): Promise<Rest> {
+async function admitAll(ports: LinePorts, line: Line, { added, checkId }: Known): Promise<Rest> {
   const { clock, flow, lines } = ports;
   const now = clock.now();
   const soon: Rest = { nextMs: now + soonMs, empty: false };
@@ -65,13 +65,13 @@ async function letAllGo(ports: LinePorts, line: Line, { added, checkId }: Known)
     return soon;
   }
   const state = await lines.state(line.name);
-  // Tasks that joined together have planned a check each: one of them lets the tasks go.
+  // Tasks that joined together have planned a check each: one of them admits the tasks.
   if (checkId !== undefined && !(await isNoted(ports, line, state, checkId))) return soon;
   const shards = shardsIn(ports, line, state, {});
   const most = tasksNow(line, state, now);
   // The next check continues where the processor is slower: no check takes as long as its message is hidden.
   for (let sent = 0; sent < most && clock.now() < now + soonMs; ) {
-    const count = Math.min(most - sent, mostLetGo);
+    const count = Math.min(most - sent, mostAdmitted);
     const tasks = await lines.first(line.name, count, shards);
     await sendAll(ports, line, tasks);
     if (tasks.length < count) return nothing;
@@ -96,10 +96,10 @@ async function isNoted(ports: LinePorts, line: Line, state: LineState, checkId: 
 export const longestDelayMs = 900_000;
 
 /** After the cool-down one task tries. Its end closes the breaker, or opens it again. */
-async function letOneTry(ports: LinePorts, line: Line, type: LimitedType | undefined, known: Known): Promise<Rest> {
+async function admitOneTry(ports: LinePorts, line: Line, type: LimitedType | undefined, known: Known): Promise<Rest> {
   const breaker = (await ports.flowSettings.find(line.name)) as Breaker | undefined;
   if (breaker?.openUntilMs === undefined || type?.breaker === undefined || !isOfType(line, type))
-    return letAllGo(ports, line, known);
+    return admitAll(ports, line, known);
   const now = ports.clock.now();
   if (now < breaker.openUntilMs) return { nextMs: breaker.openUntilMs, empty: false, open: true };
   const [task] = await ports.lines.first(line.name, 1);
@@ -145,10 +145,10 @@ interface Giving {
  * task. The planned check assigns the starts of a few seconds. When it comes late, messages would, too, and their
  * starts would be lost: it and the further checks of a tier that is behind are workers.
  */
-async function letGoByRate(ports: LinePorts, line: Line, pace: Pace, known: Known): Promise<Rest> {
+async function admitByRate(ports: LinePorts, line: Line, pace: Pace, known: Known): Promise<Rest> {
   let refused = 0;
   for (let rounds = 0; rounds < mostRounds && refused < mostTries; ) {
-    const step = await letSomeStart(ports, line, pace, known);
+    const step = await admitSome(ports, line, pace, known);
     if (typeof step === "object") return step;
     if (step === "refused") refused += 1;
     else rounds += 1;
@@ -157,12 +157,7 @@ async function letGoByRate(ports: LinePorts, line: Line, pace: Pace, known: Know
 }
 
 /** @returns `refused`: another call has changed the line. `more`: there are further starts. */
-async function letSomeStart(
-  ports: LinePorts,
-  line: Line,
-  pace: Pace,
-  known: Known,
-): Promise<Rest | "refused" | "more"> {
+async function admitSome(ports: LinePorts, line: Line, pace: Pace, known: Known): Promise<Rest | "refused" | "more"> {
   const { clock, lines, flow } = ports;
   const { intervalMs, list } = pace;
   const state = await lines.state(line.name);
@@ -199,7 +194,7 @@ async function letSomeStart(
   const started = tasks.map((task, index) => ({ ...task, slotMs: Math.ceil(slotMs + index * intervalMs) }));
   await sendAll({ ...ports, puller: giving.puller }, line, started);
   if (tasks.length < count) return nothing;
-  return count === mostLetGo ? "more" : { ...rest(starts?.free_ms ?? endMs), oldest };
+  return count === mostAdmitted ? "more" : { ...rest(starts?.free_ms ?? endMs), oldest };
 }
 
 interface Wanted {
@@ -246,7 +241,7 @@ function givingOf(
   if (isPlanned) puller?.limitBehind(clock.now() - planned.atMs);
   const isLate = isPlanned && clock.now() - planned.atMs > aheadMs;
   const sendsAhead = isPlanned ? !isLate : checkId === undefined && puller === undefined;
-  if (sendsAhead) return { isPlanned, most: mostLetGo, untilMs: aheadMs, behindMs: 0 };
+  if (sendsAhead) return { isPlanned, most: mostAdmitted, untilMs: aheadMs, behindMs: 0 };
   const behindMs = puller?.behindMs ?? 0;
   if (intervalMs < fastMs && behindMs <= aheadMs) return { isPlanned, most: 0, untilMs: 0, behindMs };
   // A start of a slow rate that is missed is dear, and nobody else may come for it.
@@ -287,7 +282,7 @@ const isSlow = ({ intervalMs }: Found): boolean => intervalMs > 3 * aheadMs;
  */
 function looksBehind(found: Found, behindMs: number) {
   const { startMs, nowMs } = found;
-  const stepMs = Math.max(lookEachMs(found), behindMs / mostLetGo);
+  const stepMs = Math.max(lookEachMs(found), behindMs / mostAdmitted);
   const soonestMs = nowMs + soonMs + behindMs;
   const comesMs = isSlow(found) ? inStepMs(found, stepMs, soonestMs) : Math.max(soonestMs, startMs - aheadMs / 2);
   const gridMs = isSlow(found) ? comesMs : startMs;

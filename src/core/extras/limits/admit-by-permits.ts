@@ -7,7 +7,7 @@ import {
   type LinePorts,
   latestMs,
   leastOftenMs,
-  mostLetGo,
+  mostAdmitted,
   mostTries,
   nothing,
   planSooner,
@@ -35,7 +35,7 @@ import { hasPlace, sureWrite } from "./sure-write.ts";
 const mostTogether = 10;
 
 /**
- * The number of tasks that a call lets go together. A worker lets one go, which it takes itself: the other free places
+ * The number of tasks that a call lets go together. A worker admits one, which it takes itself: the other free places
  * are those of workers that end tasks at this moment, and a task that went there by message would pass the queue.
  */
 const mostOf = ({ puller }: LinePorts): number => (puller === undefined ? mostTogether : puller.isFree ? 1 : 0);
@@ -53,7 +53,7 @@ interface Seen {
  * else has done so.
  * @throws PortUnavailable
  */
-export async function letGoByPlaces(ports: LinePorts, line: Line, limit: number, known: Known): Promise<Rest> {
+export async function admitByPermits(ports: LinePorts, line: Line, limit: number, known: Known): Promise<Rest> {
   const { changed, added } = known;
   const sizes = { limit, size: ports.bucketSize };
   const buckets = changed === undefined ? bucketsOf(line, sizes) : [bucketOf(line, changed.index, sizes)];
@@ -219,12 +219,12 @@ async function nextWithoutPlace(
   const isOneLeft = next.some((task) => !flow.going.has(task, now));
   if (isOneLeft || few.length < count) return { next, empty: few.length === 0 };
   const placed = seen.reduce((sum, { places }) => sum + places.size, 0);
-  return { next: without(await first(count + Math.min(placed + next.length, mostLetGo))), empty: false };
+  return { next: without(await first(count + Math.min(placed + next.length, mostAdmitted))), empty: false };
 }
 
 /**
  * The time of the next look at a line without a free place. The worker of a place lets the next task go, and the
- * message of a dead worker's task does so after its lease: so no other call has to look. A task that was let go has had
+ * message of a dead worker's task does so after its lease: so no other call has to look. A task that was admitted has had
  * its place for less than a lease, and its sender may have died before the message was sent. In a line that was not
  * looked at yet, a place may become free soon.
  */
