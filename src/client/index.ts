@@ -19,7 +19,7 @@ import type { ClientOptions } from "./transport.ts";
 export const createClient = <Tasks = AnyTasks>(options: ClientOptions): Client<Tasks> => new Client(options);
 
 export type { DeadLetterView } from "../core/control/find-dead-letters.ts";
-export type { DeadLetterGroups, DeadLetterGroupView } from "../core/control/group-dead-letters.ts";
+export type { LetterGroups, LetterGroupView } from "../core/control/group-dead-letters.ts";
 export type { OperationView } from "../core/control/operation-state.ts";
 export type { StepView } from "../core/control/stored-parts.ts";
 export type { InputError, ProblemCode } from "../core/model/problem.ts";

@@ -1,4 +1,4 @@
-import type { DeadLetterGroups } from "../core/control/group-dead-letters.ts";
+import type { LetterGroups } from "../core/control/group-dead-letters.ts";
 import type { OperationView } from "../core/control/operation-state.ts";
 import type { StepView } from "../core/control/stored-parts.ts";
 import type { Status } from "../core/model/status.ts";
@@ -142,7 +142,7 @@ export class Operations {
   }
 
   /** Groups dead letters by type and error. Reads the newest 10,000 that match the filter's times at most. */
-  deadLetterGroups(filter: DeadLetterFilter = {}, options?: CallOptions): Promise<DeadLetterGroups> {
+  deadLetterGroups(filter: DeadLetterFilter = {}, options?: CallOptions): Promise<LetterGroups> {
     return this.#transport.get("/dead-letters/groups", options, toWire(filter) as Query);
   }
 

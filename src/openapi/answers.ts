@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { DeadLetterView } from "../core/control/find-dead-letters.ts";
-import type { DeadLetterGroups, DeadLetterGroupView } from "../core/control/group-dead-letters.ts";
+import type { LetterGroups, LetterGroupView } from "../core/control/group-dead-letters.ts";
 import type { UploadView } from "../core/extras/files/create-upload.ts";
 import { errorKinds } from "../core/model/errors.ts";
 import type { WaitView } from "../core/model/suspension.ts";
@@ -311,13 +311,13 @@ export const byTenant = z.record(text, count);
 
 export const letterGroups = withName(
   "DeadLetterGroups",
-  sameAs<DeadLetterGroups>()(
+  sameAs<LetterGroups>()(
     z.object({
       groups: z
         .array(
           withName(
             "DeadLetterGroup",
-            sameAs<DeadLetterGroupView>()(
+            sameAs<LetterGroupView>()(
               z.object({
                 fingerprint: text.describe("Short name of the error, for the filter `fingerprint`."),
                 type: text.describe("Name of the task type."),

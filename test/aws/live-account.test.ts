@@ -141,7 +141,7 @@ test("a pipeline that is not deployed is named as missing", async () => {
     concurrency: 400,
     functions: [],
     queues: [],
-    rescues: [],
+    reconciles: [],
     roles: [],
     releases: [],
     readAt: expect.any(String),

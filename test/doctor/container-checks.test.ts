@@ -33,7 +33,7 @@ const missingRoles = (props: object, roles: LiveAccount["roles"]) =>
       concurrency: 1000,
       functions: [],
       queues: [],
-      rescues: [],
+      reconciles: [],
       releases: [],
       roles,
     };

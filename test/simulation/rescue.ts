@@ -94,7 +94,7 @@ export async function pass(world: World, open: readonly TaskRecord[]): Promise<v
     depths: { ofTier: async (tier: Tier) => queues.depthOf(tier), ofDlq: async () => noMessages },
   };
   try {
-    const { sent, ended, left } = await core.reconcile.rescue(ports, time.now + passMs);
+    const { sent, ended, left } = await core.reconcile.reconcile(ports, time.now + passMs);
     story.tell(time.now, invocation.name, () => `sends ${sent}, ends ${ended}, leaves ${left}`);
   } catch (error) {
     if (!(error instanceof core.errors.PortUnavailable)) witness.violated(`the rescue threw: ${String(error)}`);

@@ -247,7 +247,8 @@ async function tryExtend(
   // A new round drops `retained_until`, and ends with this retention.
   const retention_seconds = Math.max(record.retention_seconds, retentionSeconds);
   const retainedUntil = record.retained_until;
-  // The record of a task in a line is kept together with its entry there: by the daily reconciliation, for as long as it waits.
+  // The record of a task in a line is kept together with its entry there: by the daily reconciliation, for as long as
+  // it waits.
   if (retainedUntil === undefined && record.line !== undefined) {
     return change(ports, record, { retention_seconds, purge_at: record.purge_at });
   }

@@ -45,7 +45,7 @@ export function errorHint({
  * Dead letters of one type with one fingerprint, as clients see them: names and order of the fields are part of the
  * API.
  */
-export interface DeadLetterGroupView {
+export interface LetterGroupView {
   fingerprint: string;
   type: string;
   error_type: string | null;
@@ -63,9 +63,9 @@ export interface DeadLetterGroupView {
 }
 
 /** The groups of a filter's dead letters. */
-export interface DeadLetterGroups {
+export interface LetterGroups {
   /** The largest group first. */
-  groups: DeadLetterGroupView[];
+  groups: LetterGroupView[];
   /** False: older dead letters were not read, as there are too many, or the time was over. */
   complete: boolean;
 }
@@ -84,9 +84,9 @@ export async function groupDeadLetters(
   ports: ReadPorts,
   tenantId: string,
   filter: DeadLetterFilter,
-): Promise<DeadLetterGroups> {
+): Promise<LetterGroups> {
   const endMs = ports.clock.now() + mostReadMs;
-  const groups = new Map<string, DeadLetterGroupView>();
+  const groups = new Map<string, LetterGroupView>();
   const complete = await readInto(groups, ports, { tenantId, filter, most: mostDeadLetters, endMs });
   return answerOf(groups, complete);
 }
@@ -98,16 +98,16 @@ export async function groupDeadLetters(
 export async function groupDeadLettersOfAll(
   ports: ReadPorts & { tenants: TenantList },
   filter: DeadLetterFilter,
-): Promise<DeadLetterGroups> {
+): Promise<LetterGroups> {
   const endMs = ports.clock.now() + mostReadMs;
-  const groups = new Map<string, DeadLetterGroupView>();
+  const groups = new Map<string, LetterGroupView>();
   let left = mostDeadLetters;
   let complete = true;
   for await (const ids of groupsOf(ports.tenants)) {
     if (left < pageSize || ports.clock.now() >= endMs) return answerOf(groups, false);
     const most = Math.max(pageSize, Math.floor(left / Math.max(1, ids.length)));
     const read = await ofEach(ids, async (tenantId) => {
-      const own = new Map<string, DeadLetterGroupView>();
+      const own = new Map<string, LetterGroupView>();
       const all = ports.clock.now() < endMs && (await readInto(own, ports, { tenantId, filter, most, endMs }));
       for (const [key, group] of own) addGroup(groups, key, group, tenantId);
       left -= [...own.values()].reduce((sum, { count }) => sum + count, 0);
@@ -119,12 +119,7 @@ export async function groupDeadLettersOfAll(
 }
 
 /** Adds one tenant's group to that of all. The newest dead letter of all tells the error. */
-function addGroup(
-  groups: Map<string, DeadLetterGroupView>,
-  key: string,
-  own: DeadLetterGroupView,
-  tenantId: string,
-): void {
+function addGroup(groups: Map<string, LetterGroupView>, key: string, own: LetterGroupView, tenantId: string): void {
   const group = groups.get(key);
   const newest = group === undefined || own.last_failed_at > group.last_failed_at ? own : group;
   const first = [own.first_failed_at, group?.first_failed_at ?? own.first_failed_at].sort()[0] ?? own.first_failed_at;
@@ -145,7 +140,7 @@ interface TenantRead {
 
 /** Adds a tenant's newest dead letters to groups. False: older ones were not read. */
 async function readInto(
-  groups: Map<string, DeadLetterGroupView>,
+  groups: Map<string, LetterGroupView>,
   ports: ReadPorts,
   { tenantId, filter, most, endMs }: TenantRead,
 ): Promise<boolean> {
@@ -156,7 +151,7 @@ async function readInto(
   return true;
 }
 
-function answerOf(groups: ReadonlyMap<string, DeadLetterGroupView>, complete: boolean): DeadLetterGroups {
+function answerOf(groups: ReadonlyMap<string, LetterGroupView>, complete: boolean): LetterGroups {
   const largestFirst = [...groups.values()].sort((a, b) => b.count - a.count);
   const room = new AnswerRoom();
   const fitting = largestFirst.filter((group) => room.takes(group));
@@ -164,7 +159,7 @@ function answerOf(groups: ReadonlyMap<string, DeadLetterGroupView>, complete: bo
 }
 
 /** Adds a dead letter to its group. They come newest first, so that the first one of a group is its newest. */
-function addTo(groups: Map<string, DeadLetterGroupView>, record: TaskRecord): void {
+function addTo(groups: Map<string, LetterGroupView>, record: TaskRecord): void {
   const fingerprint = errorFingerprint(record);
   const key = `${record.type} ${fingerprint}`;
   const failedAt = record.dead_letter_at ?? record.updated_at;

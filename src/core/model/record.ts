@@ -131,8 +131,8 @@ export interface TaskRecord extends TaskKey {
   /** submit: time at which a repeated request sent the task's message again. Absent: none did. */
   sent_again_at?: string;
   /**
-   * A reconciliation or a cancel ended the task, and what follows from its end may not be done, which no message may repeat in
-   * time. Removed once it is done.
+   * A reconciliation or a cancel ended the task, and what follows from its end may not be done, which no message may
+   * repeat in time. Removed once it is done.
    */
   rescued_at?: string;
   /**

@@ -159,7 +159,7 @@ export interface Lines {
    * `nowMs`.
    */
   reserve(line: string, task: Sharded, nowMs: number, untilMs: number): Promise<boolean>;
-  /** Ends a reservation: the caller did not admits the task. */
+  /** Ends a reservation: the caller did not admit the task. */
   release(line: string, task: Sharded): Promise<void>;
   /**
    * The orders of a line's first tasks, `<createdAt>#<task id>`: all of them, or those after `after`. Reads eventually

@@ -18,7 +18,7 @@ export interface Settling {
   stack?: string | undefined;
   /** True: the handler threw a bug of its own code. */
   isOwnBug?: boolean;
-  /** Called when the end of a completed attempt is stored, before anybody was notified. */
+  /** Called when the end of a completed attempt is stored, before anybody is notified. */
   onCompleted?: () => void;
 }
 

@@ -99,7 +99,7 @@ async function intoRound(ports: RoundPorts, sweeps: Sweeps, found: TaskRecord, f
     const hasEnded = isTerminal(child.status);
     if (hasEnded && !canStart) break;
     if (hasEnded) await sweeps(child);
-    const changed = await (hasEnded ? startAgain(ports, child, family) : joinRound(ports, child, family));
+    const changed = await (hasEnded ? startAgain(ports, child, family) : countInRound(ports, child, family));
     if (changed.record === undefined) break;
     child = changed.record;
   }
@@ -122,7 +122,7 @@ const unchanged = ({ status, round, family_round }: TaskRecord) => ({
 });
 
 /** A child that was replayed by itself, and has not ended: its end counts in this round. */
-const joinRound = (ports: RoundPorts, child: TaskRecord, family: FamilyPlace): Promise<Changed> =>
+const countInRound = (ports: RoundPorts, child: TaskRecord, family: FamilyPlace): Promise<Changed> =>
   ports.records.change(child, {
     when: unchanged(child),
     set: { updated_at: iso(ports.clock.now()), ...countedAt(family) },

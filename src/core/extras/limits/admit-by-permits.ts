@@ -224,8 +224,8 @@ async function nextWithoutPlace(
 
 /**
  * The time of the next look at a line without a free place. The worker of a place lets the next task go, and the
- * message of a dead worker's task does so after its lease: so no other call has to look. A task that was admitted has had
- * its place for less than a lease, and its sender may have died before the message was sent. In a line that was not
+ * message of a dead worker's task does so after its lease: so no other call has to look. A task that was admitted has
+ * had its place for less than a lease, and its sender may have died before the message was sent. In a line that was not
  * looked at yet, a place may become free soon.
  */
 function nextLookMs(nowMs: number, seen: readonly Seen[], { checkId }: Known): number {

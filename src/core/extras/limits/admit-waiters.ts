@@ -22,8 +22,8 @@ import { firstOfOne, shardsIn } from "./shards.ts";
 import { takeNear } from "./take.ts";
 
 /**
- * Admits the waiters of a line that may start: sends their messages, in order of submission. Repeatable at each step; of two
- * calls at the same time, one admits a task.
+ * Admits the waiters of a line that may start: sends their messages, in order of submission. Repeatable at each step;
+ * of two calls at the same time, one admits a task.
  * @throws PortUnavailable
  */
 export async function admitWaiters(ports: LinePorts, line: Line, known: Known): Promise<Rest> {

@@ -163,7 +163,7 @@ const goingMs = 1_000;
 
 interface Going {
   untilMs: number;
-  /** True when another call would have admits the task, and has passed it over. */
+  /** True when another call would have admitted the task, and has passed it over. */
   isPassedOver: boolean;
 }
 

@@ -172,8 +172,8 @@ export async function takeTry(
 }
 
 /**
- * True when a task that was admitted to try may do so: it was the last to be let go. While its queue was behind, others
- * may have been let go, and the breaker may have opened anew; then it tries only after the cool-down.
+ * True when a task that was admitted to try may do so: it was the last to be admitted. While its queue was behind,
+ * others may have been admitted, and the breaker may have opened anew; then it tries only after the cool-down.
  * @throws PortUnavailable
  */
 export async function mayTry(ports: TryPorts, line: Line, type: BreakingType, tryUntilMs: number): Promise<boolean> {

@@ -80,7 +80,7 @@ export interface Rest extends Held {
   nextMs?: number;
   /** True when no task waits. */
   empty: boolean;
-  /** True when the call admits one task for its worker, and a place is still free. */
+  /** True when the call admitted one task for its worker, and a place is still free. */
   hasRoom?: true;
   /** The line's own state as it was read. Absent: it was not. */
   state?: LineState | undefined;
@@ -176,8 +176,8 @@ export async function plan(
 }
 
 /**
- * Plans a check that is far away for an earlier time: no task of the line was admitted for long, and this worker may die
- * before it sends the message of the task that it lets go. Without this, the planned check finds that task.
+ * Plans a check that is far away for an earlier time: no task of the line was admitted for long, and this worker may
+ * die before it sends the message of the task that it lets go. Without this, the planned check finds that task.
  */
 export async function planSooner(
   ports: LinePorts,

@@ -220,9 +220,9 @@ async function bucketsAsked(
 const mostOnWay = 3;
 
 /**
- * Takes the place of a task that was admitted and has not come yet: the last one, which comes latest. In a queue that is
- * behind for longer than a place is kept, each task would find its place given to another task that is on its way, and
- * none would ever start.
+ * Takes the place of a task that was admitted and has not come yet: the last one, which comes latest. In a queue that
+ * is behind for longer than a place is kept, each task would find its place given to another task that is on its way,
+ * and none would ever start.
  * @throws PortUnavailable
  */
 async function takeOver(lines: Lines, { name, room }: Bucket, to: HeldPlace): Promise<boolean> {

@@ -23,7 +23,7 @@ async function notifyEnd(ports: EndPorts, record: TaskRecord): Promise<void> {
 export const notices: Extra = {
   name: "notices",
   ended: notifyEnd,
-  /** A dead letter that is sent has been notified of. */
+  /** Of a dead letter that is sent, all have been notified. */
   async beforeRound(ports, record) {
     if (record.buried_at === undefined) await notifyEnd(ports, record);
   },

@@ -12,7 +12,7 @@ import * as extras from "../send/extras.ts";
 export async function followUp(ports: EndPorts, record: TaskRecord, envelope?: Envelope): Promise<void> {
   let message = envelope;
   for (let ended: TaskRecord | undefined = record; ended !== undefined; ended = await endedBy(ports, ended)) {
-    // First: a dead letter that is sent has been notified of.
+    // First: of a dead letter that is sent, all have been notified.
     await extras.ended(ports, ended, message);
     if (ended.status === "failed") await (await import("./dead-letter.ts")).deadLetterOnce(ports, ended, message);
     if (ended.family_leaf !== undefined) {

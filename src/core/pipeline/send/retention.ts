@@ -21,10 +21,16 @@ export const sameRetention = (record: TaskRecord) => ({ retention_seconds: { is:
 export const purgeAtOfWaiting = (record: TaskRecord, dueAt: number): number =>
   Math.max(record.purge_at, Math.ceil(dueAt / 1000) + longestQueueLifeSeconds + record.retention_seconds);
 
-/** A marked task is kept for at least this long after its end, in seconds: two passes of the daily reconciliation may fail. */
+/**
+ * A marked task is kept for at least this long after its end, in seconds: two passes of the daily reconciliation may
+ * fail.
+ */
 const marked = { retention_seconds: 3 * 86_400 };
 
-/** The retention of a task that ends now with the mark by which the daily reconciliation follows it up: until that is done. */
+/**
+ * The retention of a task that ends now with the mark by which the daily reconciliation follows it up: until that is
+ * done.
+ */
 export function markedRetention(ports: { clock: Clock }, record: TaskRecord) {
   const kept = retention(ports, record);
   const purge_at = Math.max(kept.purge_at, retention(ports, marked).purge_at);

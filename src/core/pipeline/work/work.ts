@@ -1,8 +1,8 @@
 import { within } from "../../../util/within.ts";
 import { leaseSeconds } from "../../model/change.ts";
 import { messageText } from "../../model/envelope.ts";
-import type { Ticket } from "../../model/ticket.ts";
 import { parseEnvelope } from "../../model/read-envelope.ts";
+import type { Ticket } from "../../model/ticket.ts";
 import type { Verdict } from "../../model/verdict.ts";
 import type { WaitingTask } from "../../ports/flow.ts";
 import type { Visibility } from "../../ports/queues.ts";

@@ -71,13 +71,13 @@ describe("the buckets of a line's places", () => {
     expect(Math.min(...firsts.values())).toBeGreaterThan(120);
   });
 
-  test("are in the grant of a task that was let go", () => {
+  test("are in the ticket of a task that was admitted", () => {
     expect(parseTicket(ticketText({ hasPermit: true, bucket: 624, isBackup: true, slotMs: 5, tryUntilMs: 7 }))).toEqual(
       {
-        ...{ held: true, bucket: 624, spare: true, slotMs: 5, tryUntilMs: 7 },
+        ...{ hasPermit: true, bucket: 624, isBackup: true, slotMs: 5, tryUntilMs: 7 },
       },
     );
-    expect(parseTicket(ticketText({ hasPermit: true, bucket: 3 }))).toEqual({ held: true, bucket: 3 });
+    expect(parseTicket(ticketText({ hasPermit: true, bucket: 3 }))).toEqual({ hasPermit: true, bucket: 3 });
     expect(parseTicket("held.x@")).toBeUndefined();
     expect(parseTicket("-spare@")).toBeUndefined();
     expect(parseTicket("heldspare@")).toBeUndefined();

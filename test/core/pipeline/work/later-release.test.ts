@@ -184,7 +184,7 @@ describe("a task waits alone, uncounted, and runs when its release is back", () 
 });
 
 describe("texts of a later release", () => {
-  test("a grant that is none is no grant: the task asks again", () => {
+  test("a ticket that is none is no ticket: the task asks again", () => {
     expect(parseTicket("held.3-leased@17")).toBeUndefined();
   });
 
