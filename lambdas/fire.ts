@@ -16,10 +16,9 @@ import { DynamoSchedules } from "../src/aws/schedules.ts";
 import { DynamoFirings, DynamoTenants } from "../src/aws/tenants.ts";
 import { dispatchPorts, dispatchSettings, gateSettings } from "../src/aws/wiring.ts";
 import type { SubmitGate } from "../src/core/limits/gate.ts";
-import type { Deployments } from "../src/core/ports/deployments.ts";
 import { fireArrived } from "../src/core/schedules/fire.ts";
 import type { FireEventPorts } from "../src/core/schedules/fire-event.ts";
-import type { AppScheduleStates } from "../src/core/schedules/ports.ts";
+import type { AppScheduleStates, Deployments } from "../src/core/schedules/ports.ts";
 import { tenantNoter } from "../src/core/schedules/tenants.ts";
 import { fromEnv } from "../src/settings/config.ts";
 

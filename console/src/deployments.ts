@@ -1,4 +1,4 @@
-import type { Deployment } from "../../src/core/ports/deployments.ts";
+import type { Deployment } from "../../src/core/schedules/ports.ts";
 
 /**
  * The last deployment, where one before it is known: what has failed since the first one says nothing about it. The

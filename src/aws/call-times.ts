@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Context } from "aws-lambda";
-import type { CallTime } from "../core/ports/waiting.ts";
+import type { CallTime } from "../core/control/task-ends.ts";
 import { localServicesVariable } from "./local-services.ts";
 
 /** Times for calls to AWS, in milliseconds. */

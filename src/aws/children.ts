@@ -1,5 +1,4 @@
-import { submitChild } from "../core/extras/children/child.ts";
-import { rejoinChild, spawnChild } from "../core/extras/children/spawn-child.ts";
+import { rejoinChild, spawnChild, submitChild } from "../core/extras/children/child.ts";
 import type { SubmitPorts } from "../core/pipeline/submit/submit-ports.ts";
 import type { EndPorts } from "../core/ports/extra.ts";
 import type { Queues } from "../core/ports/tasks.ts";

@@ -1,7 +1,7 @@
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from "aws-lambda";
 import { parseTicket } from "../core/model/ticket.ts";
 import { tiers } from "../core/model/tier.ts";
-import type { Verdict } from "../core/model/verdict.ts";
+import type { Verdict } from "../core/ports/queues.ts";
 import type { Delivery, MainQueue } from "../core/ports/tasks.ts";
 import { messageAttributes, type PerTier } from "../settings/config.ts";
 

@@ -1,5 +1,5 @@
 import type { EndPorts } from "../core/ports/extra.ts";
-import { lookAtLines } from "../core/schedules/look-at-lines.ts";
+import { lookAtLines } from "../core/schedules/deployed.ts";
 import { reconcile } from "../core/schedules/reconcile.ts";
 import type { Config } from "../settings/config.ts";
 import { queueClient, tableClient } from "./clients.ts";

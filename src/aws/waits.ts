@@ -1,4 +1,4 @@
-import { intervalMs, placesOfTenant, type Release, type Waits } from "../core/ports/waiting.ts";
+import { intervalMs, placesOfTenant, type Release, type Waits } from "../core/control/task-ends.ts";
 import type { DynamoTable } from "./dynamo-table.ts";
 import { hashOf, keys } from "./table.ts";
 

@@ -1,6 +1,6 @@
 import type { AlarmView } from "../core/control/metric-history.ts";
 import type { Role } from "../core/model/identity.ts";
-import type { Deployment } from "../core/ports/deployments.ts";
+import type { Deployment } from "../core/schedules/ports.ts";
 import type { Caller, KeyInfo, Metrics, TenantInfo, TenantLimits } from "../operations/views.ts";
 import type { CallOptions } from "./limits.ts";
 import { List } from "./list.ts";

@@ -1,5 +1,5 @@
 import type { DeadLetterFilter as CoreFilter, DeadLetterView } from "../core/control/find-dead-letters.ts";
-import type { OperationView } from "../core/control/operation-state.ts";
+import type { OperationView } from "../core/control/operation.ts";
 import type { CallOptions } from "./limits.ts";
 import { List } from "./list.ts";
 import { path, type Query, type Transport } from "./transport.ts";

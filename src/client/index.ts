@@ -20,12 +20,12 @@ export const createClient = <Tasks = AnyTasks>(options: ClientOptions): Client<T
 
 export type { DeadLetterView } from "../core/control/find-dead-letters.ts";
 export type { LetterGroups, LetterGroupView } from "../core/control/group-dead-letters.ts";
-export type { OperationView } from "../core/control/operation-state.ts";
+export type { OperationView } from "../core/control/operation.ts";
 export type { StepView } from "../core/control/stored-parts.ts";
+export type { LogLine } from "../core/control/task-log.ts";
 export type { InputError, ProblemCode } from "../core/model/problem.ts";
 export type { TaskView } from "../core/model/task-view.ts";
 export type { TaskMessage } from "../core/notify/push-notice.ts";
-export type { LogLine } from "../core/ports/task-logs.ts";
 export type {
   AuditEntry,
   Caller,

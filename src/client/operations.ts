@@ -1,10 +1,10 @@
 import type { LetterGroups } from "../core/control/group-dead-letters.ts";
-import type { OperationView } from "../core/control/operation-state.ts";
+import type { OperationView } from "../core/control/operation.ts";
 import type { StepView } from "../core/control/stored-parts.ts";
+import type { LogLine } from "../core/control/task-log.ts";
 import type { Status } from "../core/model/status.ts";
 import type { TaskView } from "../core/model/task-view.ts";
 import type { Tier } from "../core/model/tier.ts";
-import type { LogLine } from "../core/ports/task-logs.ts";
 import type { ScheduleView } from "../core/schedules/schedule-record.ts";
 import type { TaskLogView } from "../operations/views.ts";
 import {

@@ -1,4 +1,4 @@
-import type { OperationView } from "../core/control/operation-state.ts";
+import type { OperationView } from "../core/control/operation.ts";
 import type { ReceiverDelivery, ReceiverSecret, ReceiverView } from "../operations/views.ts";
 import type { CallOptions } from "./limits.ts";
 import { List } from "./list.ts";

@@ -1,8 +1,7 @@
 import * as z from "zod";
 import { groupsOf, ofEach } from "../core/control/all-tenants.ts";
 import { type DeadLetterFilter, matchByFilter, matchByIds, type ReadSoFar } from "../core/control/find-dead-letters.ts";
-import type { OperationAction } from "../core/control/operation-state.ts";
-import { onTasks, type StartPorts, startOperation } from "../core/control/start-operation.ts";
+import { type OperationAction, onTasks, type StartPorts, startOperation } from "../core/control/operation.ts";
 import { expecting } from "../core/model/expected.ts";
 import { systemTenant } from "../core/model/internal-names.ts";
 import { parseInput } from "../core/model/invalid.ts";

@@ -1,4 +1,4 @@
-import type { Deployments } from "../core/ports/deployments.ts";
+import type { Deployments } from "../core/schedules/ports.ts";
 import { type HandlersOf, identify } from "./api.ts";
 
 /** The handler that lists the deployments. They are the same for all tenants. */

@@ -1,7 +1,6 @@
 import * as z from "zod";
-import { taskLogPage } from "../core/control/task-log.ts";
+import { type TaskLogs, taskLogPage } from "../core/control/task-log.ts";
 import { attemptsOf } from "../core/pipeline/end/view.ts";
-import type { TaskLogs } from "../core/ports/task-logs.ts";
 import { mustSeeInputs } from "../operations/task.ts";
 import type { FindTaskPorts } from "../operations/task-of-key.ts";
 import type { TaskLogView } from "../operations/views.ts";

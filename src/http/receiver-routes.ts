@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { chainTenants, type ReadOfTenant } from "../core/control/all-tenants.ts";
-import { startOperation } from "../core/control/start-operation.ts";
+import { startOperation } from "../core/control/operation.ts";
 import { expecting } from "../core/model/expected.ts";
 import { parseInput } from "../core/model/invalid.ts";
 import { Problem } from "../core/model/problem.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { chainTenants, type ReadOfTenant } from "../core/control/all-tenants.ts";
-import { AnswerRoom } from "../core/model/answer-room.ts";
+import { AnswerRoom } from "../core/control/list.ts";
 import { expecting } from "../core/model/expected.ts";
 import { type Identity, seesInputs } from "../core/model/identity.ts";
 import { parseInput } from "../core/model/invalid.ts";

@@ -1,7 +1,7 @@
 import { type SignalPorts, signal } from "../core/extras/steps/signal.ts";
 import type { CountRequest } from "../core/limits/gate.ts";
 import type { ViewPorts } from "../core/pipeline/end/view.ts";
-import { checkSignal } from "../core/task/check-submit.ts";
+import { checkSignal } from "../core/task/handler-submit.ts";
 import { changedTask } from "../operations/task.ts";
 import { shown } from "./acts.ts";
 import { type ApiPorts, type HandlersOf, identify } from "./api.ts";

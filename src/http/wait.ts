@@ -1,8 +1,13 @@
-import { type TaskEndPorts, TaskEnds } from "../core/control/task-ends.ts";
+import {
+  longestWaitSeconds,
+  type Release,
+  type TaskEndPorts,
+  TaskEnds,
+  type Waits,
+} from "../core/control/task-ends.ts";
 import { noSuchTask, Problem } from "../core/model/problem.ts";
 import { hasEnded, isKept, type TaskRecord } from "../core/model/record.ts";
 import type { Log } from "../core/ports/tasks.ts";
-import { longestWaitSeconds, type Release, type Waits } from "../core/ports/waiting.ts";
 import type { ApiResponse, Call } from "./call.ts";
 import { preferredWait } from "./prefer.ts";
 

@@ -1,4 +1,4 @@
-import { type Deployment, type Deployments, mostDeployments } from "../core/ports/deployments.ts";
+import { type Deployment, type Deployments, mostDeployments } from "../core/schedules/ports.ts";
 
 /** The ends of deployments in memory. Nothing deletes them. */
 export class MemoryDeployments implements Deployments {

@@ -1,4 +1,4 @@
-import { intervalMs, placesOfTenant, type Release, type Waits } from "../core/ports/waiting.ts";
+import { intervalMs, placesOfTenant, type Release, type Waits } from "../core/control/task-ends.ts";
 
 /** Places of waiting requests in memory. Nothing deletes old intervals. */
 export class MemoryWaits implements Waits {

@@ -3,7 +3,7 @@ import { historyMetrics } from "../core/control/metric-history.ts";
 import type { Limits } from "../core/limits/limits.ts";
 import { roles } from "../core/model/identity.ts";
 import { alarmStates } from "../core/model/words.ts";
-import { type Deployment, mostDeployments } from "../core/ports/deployments.ts";
+import { type Deployment, mostDeployments } from "../core/schedules/ports.ts";
 import { metricsSchema } from "../http/metrics.ts";
 import type { AnyRouteName } from "../http/routes.ts";
 import { tenantListSchema } from "../http/tenants.ts";

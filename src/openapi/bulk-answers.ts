@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { OperationView } from "../core/control/operation-state.ts";
+import type { OperationView } from "../core/control/operation.ts";
 import type { Tier } from "../core/model/tier.ts";
 import type { ReconcilePass } from "../core/schedules/reconcile-state.ts";
 import type { QueueView } from "../operations/views.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { StepView } from "../core/control/stored-parts.ts";
+import type { LogLine } from "../core/control/task-log.ts";
 import { entryKinds, logLevels } from "../core/model/words.ts";
-import type { LogLine } from "../core/ports/task-logs.ts";
 import { logListSchema } from "../http/logs.ts";
 import type { AnyRouteName } from "../http/routes.ts";
 import type { TaskLogView } from "../operations/views.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { LimitWait, StoppedTenant } from "../core/extras/limits/view-flow.ts";
-import { runsOnPlaces } from "../core/model/runs-on.ts";
+import { runsOnPlaces } from "../core/task/type-options.ts";
 import type { TypeView } from "../operations/views.ts";
 import { typeFlow } from "./flow-answers.ts";
 import { sameAs, withName } from "./json-schema.ts";

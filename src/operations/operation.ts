@@ -1,4 +1,4 @@
-import { findOperation } from "../core/control/operation-state.ts";
+import { findOperation } from "../core/control/operation.ts";
 import { systemTenant } from "../core/model/internal-names.ts";
 import { Problem } from "../core/model/problem.ts";
 import type { Clock } from "../core/ports/tasks.ts";

@@ -3,7 +3,7 @@ import { refusedSince } from "../core/limits/refusals.ts";
 import { pauseName } from "../core/model/line.ts";
 import { Problem } from "../core/model/problem.ts";
 import { type Tier, tiers } from "../core/model/tier.ts";
-import { requestSweep } from "../core/pipeline/end/request-sweep.ts";
+import { requestSweep } from "../core/pipeline/end/request-own-task.ts";
 import type { FlowSettings, Pause } from "../core/ports/flow.ts";
 import type { DispatchPorts } from "../core/ports/steps.ts";
 import type { Clock, Log, QueueAges, QueueDepths, Records, RetryCounts } from "../core/ports/tasks.ts";

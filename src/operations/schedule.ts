@@ -1,5 +1,5 @@
 import { noSuchSchedule } from "../core/schedules/align.ts";
-import { appScheduleNamed, type CodeNames } from "../core/schedules/code-names.ts";
+import { appScheduleNamed, type CodeNames } from "../core/schedules/manage-app-schedules.ts";
 import { type ScheduleKey, scheduleIdOf } from "../core/schedules/schedule-record.ts";
 import { type Asked, isUuid } from "./act.ts";
 

@@ -22,10 +22,10 @@ import {
 import type { Identity } from "../core/model/identity.ts";
 import { type PauseTarget, pauseName } from "../core/model/line.ts";
 import { Problem } from "../core/model/problem.ts";
-import type { RunsOn } from "../core/model/runs-on.ts";
 import type { FlowSetting, FlowSettings, Lines, Pause } from "../core/ports/flow.ts";
 import type { CatalogEntry } from "../core/task/catalog.ts";
 import { longestPerSeconds, mostPlaces, mostStarts } from "../core/task/type-limits.ts";
+import type { RunsOn } from "../core/task/type-options.ts";
 import { type Answer, isForAll, on, type TextsOf } from "./act.ts";
 import { checkTier, type FlowPorts, pauseText, resumeText } from "./pausing.ts";
 import type { TypeView } from "./views.ts";

@@ -1,11 +1,11 @@
 import type { TenantCounts } from "../core/control/list.ts";
 import type { MetricSeries } from "../core/control/metric-history.ts";
+import type { LogLine } from "../core/control/task-log.ts";
 import type { LimitWait, StoppedTenant, TypeFlowView } from "../core/extras/limits/view-flow.ts";
 import type { Identity, Role } from "../core/model/identity.ts";
-import type { RunsOn } from "../core/model/runs-on.ts";
 import type { Tier } from "../core/model/tier.ts";
 import type { DeliveryState, ReceiverEvent, ReceiverHealth } from "../core/model/words.ts";
-import type { LogLine } from "../core/ports/task-logs.ts";
+import type { RunsOn } from "../core/task/type-options.ts";
 
 /*
  * The nouns of operators as the API shows them: acts and handlers answer them, `src/openapi` describes them, the client

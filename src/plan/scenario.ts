@@ -1,9 +1,9 @@
 import * as z from "zod";
+import { longestWaitSeconds } from "../core/control/task-ends.ts";
 import { mostCalls } from "../core/extras/steps/attempt-steps.ts";
 import { largestFileBytes } from "../core/model/stored-file.ts";
 import { type Tier, tiers } from "../core/model/tier.ts";
 import { mostEntries } from "../core/pipeline/submit/submit-body.ts";
-import { longestWaitSeconds } from "../core/ports/waiting.ts";
 import { mostFiles } from "../core/task/file-options.ts";
 import { mostPlaces, mostStarts } from "../core/task/type-limits.ts";
 import { defaultThrottle } from "../settings/config.ts";

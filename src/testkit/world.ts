@@ -15,7 +15,7 @@ import type { Delivery, Random } from "../core/ports/tasks.ts";
 import { fireTask } from "../core/schedules/fire.ts";
 import { type ScheduleView, scheduleView } from "../core/schedules/schedule-record.ts";
 import { type KnownType, knownTypesOf } from "../core/task/catalog.ts";
-import { checkSignal } from "../core/task/check-submit.ts";
+import { checkSignal } from "../core/task/handler-submit.ts";
 import { knownTypes } from "../core/task/known-types.ts";
 import { registry, type TaskType } from "../core/task/task.ts";
 import { toCatalog } from "../core/task/to-catalog.ts";

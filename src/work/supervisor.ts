@@ -1,6 +1,6 @@
 import type { ChildProcess } from "node:child_process";
-import { longestTimeoutSeconds } from "../core/model/runs-on.ts";
 import type { Delivery, Log } from "../core/ports/tasks.ts";
+import { longestTimeoutSeconds } from "../core/task/type-options.ts";
 import type { Order, Report, Role } from "./messages.ts";
 
 /**

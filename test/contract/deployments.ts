@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Deployments, mostDeployments } from "../../src/core/ports/deployments.ts";
+import { type Deployments, mostDeployments } from "../../src/core/schedules/ports.ts";
 
 export interface DeploymentsUnderTest {
   deployments: Deployments;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { intervalMs, type Release, type Waits } from "../../src/core/ports/waiting.ts";
+import { intervalMs, type Release, type Waits } from "../../src/core/control/task-ends.ts";
 
 export interface WaitsUnderTest {
   /** @param places Number of places of the deployment. The places of earlier calls stay taken. */

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
+import type { Waits } from "../../src/core/control/task-ends.ts";
 import { PortUnavailable } from "../../src/core/model/errors.ts";
-import type { Waits } from "../../src/core/ports/waiting.ts";
 import { preferredWait } from "../../src/http/prefer.ts";
 import { MemoryWaits } from "../../src/memory/waits.ts";
 import { memoryPipeline } from "../support/memory-pipeline.ts";

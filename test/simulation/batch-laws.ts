@@ -1,6 +1,6 @@
 import type { TaskKey, TaskRecord } from "../../src/core/model/record.ts";
-import type { Verdict } from "../../src/core/model/verdict.ts";
 import { reserveSeconds } from "../../src/core/pipeline/work/batch-plan.ts";
+import type { Verdict } from "../../src/core/ports/queues.ts";
 import type { Delivery } from "../../src/core/ports/tasks.ts";
 import type { Invocation } from "./invocation.ts";
 import type { World } from "./world.ts";

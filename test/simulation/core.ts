@@ -7,7 +7,7 @@ import * as reschedule from "../../src/core/control/move.ts";
 import * as supersede from "../../src/core/control/supersede.ts";
 import * as sweep from "../../src/core/control/sweep.ts";
 import * as child from "../../src/core/extras/children/child.ts";
-import * as spawn from "../../src/core/extras/children/spawn-child.ts";
+import * as spawn from "../../src/core/extras/children/child.ts";
 import * as flowBook from "../../src/core/extras/limits/flow-book.ts";
 import * as limits from "../../src/core/extras/limits/index.ts";
 import * as manageFlow from "../../src/core/extras/limits/manage-flow.ts";
@@ -22,7 +22,7 @@ import * as record from "../../src/core/model/record.ts";
 import * as status from "../../src/core/model/status.ts";
 import * as suspension from "../../src/core/model/suspension.ts";
 import * as notify from "../../src/core/notify/notify.ts";
-import * as requestSweep from "../../src/core/pipeline/end/request-sweep.ts";
+import * as requestSweep from "../../src/core/pipeline/end/request-own-task.ts";
 import * as view from "../../src/core/pipeline/end/view.ts";
 import * as submit from "../../src/core/pipeline/submit/submit.ts";
 import * as batch from "../../src/core/pipeline/submit/submit-batch.ts";
@@ -109,11 +109,11 @@ const paths: Record<keyof Core, string> = {
   problem: "model/problem.ts",
   record: "model/record.ts",
   redrive: "pipeline/work/redrive.ts",
-  requestSweep: "pipeline/end/request-sweep.ts",
+  requestSweep: "pipeline/end/request-own-task.ts",
   reschedule: "control/move.ts",
   reconcile: "schedules/reconcile.ts",
   signal: "extras/steps/signal.ts",
-  spawnChild: "extras/children/spawn-child.ts",
+  spawnChild: "extras/children/child.ts",
   status: "model/status.ts",
   submit: "pipeline/submit/submit.ts",
   submitBatch: "pipeline/submit/submit-batch.ts",

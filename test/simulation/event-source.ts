@@ -1,4 +1,4 @@
-import type { Verdict } from "../../src/core/model/verdict.ts";
+import type { Verdict } from "../../src/core/ports/queues.ts";
 import type { Delivery } from "../../src/core/ports/tasks.ts";
 import { workerTimeoutSeconds } from "../../src/settings/config.ts";
 import { BatchLaws } from "./batch-laws.ts";

@@ -634,7 +634,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a type that fails again after its resume goes on",
     theme: "resumes",
-    file: "extras/limits/guard.ts",
+    file: "extras/limits/breaker.ts",
     in: "pauseAt",
     find: "if (failures < guardFailures) return;",
     replace: "if (failures < 1e9) return;",
@@ -642,7 +642,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: one tenant that fails after a resume stops the others",
     theme: "resumes",
-    file: "extras/limits/guard.ts",
+    file: "extras/limits/breaker.ts",
     in: "countFailure",
     find: "if (failures > 1 || all === undefined) return;",
     replace: "if (all === undefined) return;",
@@ -650,7 +650,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a resume for all is not guarded where only single tenants were paused",
     theme: "resumes",
-    file: "extras/limits/guard.ts",
+    file: "extras/limits/breaker.ts",
     in: "guardResume",
     find: "if (own.length === 0 && (await",
     replace: "if ((await",
@@ -658,7 +658,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: what had started before a resume counts after it",
     test: "test/core/extras/limits/guard.test.ts",
-    file: "extras/limits/guard.ts",
+    file: "extras/limits/breaker.ts",
     in: "countForGuards",
     find: "!(startedMs < guardsUntilMs - guardMs)",
     replace: "!(startedMs < 0)",
@@ -666,7 +666,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a resume for all goes on with the counts of the one before",
     theme: "resumes",
-    file: "extras/limits/guard.ts",
+    file: "extras/limits/breaker.ts",
     in: "leftOfResume",
     find: "for (const { name } of counts) await flowSettings.remove(name);",
     replace: "",
@@ -674,7 +674,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: any number of tenants is counted after a resume",
     test: "test/core/extras/limits/guard.test.ts",
-    file: "extras/limits/guard.ts",
+    file: "extras/limits/breaker.ts",
     in: "hasRoom",
     find: "return counted.length < mostCounted;",
     replace: "return true;",
@@ -682,7 +682,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a tenant that completes a task after a resume stays among the settings",
     test: "test/core/extras/limits/guard.test.ts",
-    file: "extras/limits/guard.ts",
+    file: "extras/limits/breaker.ts",
     in: "countAnew",
     find: "await (isCovered ? flowSettings.remove(guard.name) : flowSettings.put",
     replace: "await (isCovered && guard.failures > 1e9 ? flowSettings.remove(guard.name) : flowSettings.put",
@@ -690,7 +690,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a type that pauses itself replaces the pause of a person",
     test: "test/core/extras/limits/guard.test.ts",
-    file: "extras/limits/guard.ts",
+    file: "extras/limits/breaker.ts",
     in: "pauseAt",
     find: "const isPaused = (await flowSettings.find(name)) !== undefined;",
     replace: "const isPaused = (await flowSettings.find(name)) === null;",

@@ -1,4 +1,4 @@
-import { guardMs } from "../../src/core/extras/limits/guard.ts";
+import { guardMs } from "../../src/core/extras/limits/breaker.ts";
 import { type PauseTarget, pauseName } from "../../src/core/model/line.ts";
 import { pause as wait } from "./batches.ts";
 import { shopType } from "./breaker-laws.ts";

@@ -27,7 +27,7 @@ export const historyMutations: readonly Mutation[] = [
   {
     name: "history: a child whose message an attempt did not send gets none when its parent waits",
     test: "test/core/extras/children/history.test.ts",
-    file: "extras/children/spawn-child.ts",
+    file: "extras/children/child.ts",
     in: "rejoinChild",
     find: "lacksMessage || (family.round === 1 && mayLackMessage(child))",
     replace: "lacksMessage",

@@ -31,14 +31,14 @@ export const jobMutations: readonly Mutation[] = [
   },
   {
     name: "handlers: a read that timed out takes the signal that comes later",
-    file: "extras/steps/next-signal.ts",
+    file: "extras/steps/late-waits.ts",
     in: "next",
     find: 'return bodyOf(await steps.add({ kind: "signal", name: item, timed_out: true }));',
     replace: "return undefined;",
   },
   {
     name: "handlers: each read takes the first signal",
-    file: "extras/steps/next-signal.ts",
+    file: "extras/steps/late-waits.ts",
     in: "next",
     find: "numberedSignal(name, takenSignals(name, others) + number)",
     replace: "numberedSignal(name, takenSignals(name, others) + 1)",

@@ -559,7 +559,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a child that failed is not started again in its parent's new round",
-    file: "extras/children/spawn-child.ts",
+    file: "extras/children/child.ts",
     in: "intoRound",
     find: "(child.family_round ?? family.round) < family.round",
     replace: "(child.family_round ?? family.round) > family.round",
@@ -601,7 +601,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "the attempts of a child that starts again are forgotten",
-    file: "extras/children/spawn-child.ts",
+    file: "extras/children/child.ts",
     in: "startAgain",
     find: "  await storeRound(ports, child, purgeAt);\n",
     replace: "",

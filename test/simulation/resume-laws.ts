@@ -1,4 +1,4 @@
-import { guardFailures, guardMs } from "../../src/core/extras/limits/guard.ts";
+import { guardFailures, guardMs } from "../../src/core/extras/limits/breaker.ts";
 import { type PauseTarget, pauseName } from "../../src/core/model/line.ts";
 import type { TaskRecord } from "../../src/core/model/record.ts";
 import { byItself } from "../../src/core/ports/audit.ts";

@@ -184,7 +184,7 @@ export const uniqueMutations: readonly Mutation[] = [
   },
   {
     name: "restart: a task that is cancelled at once leaves the one before it alone",
-    file: "pipeline/work/wait-for-turn.ts",
+    file: "control/supersede.ts",
     in: "lookAtTurn",
     find: '    if (current.status === "cancelled") await cancelBefore(ports, current, asLook);\n',
     replace: "",

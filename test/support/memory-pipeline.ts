@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import { operationTypes } from "../../src/core/control/operation-types.ts";
-import { rejoinChild, spawnChild } from "../../src/core/extras/children/spawn-child.ts";
+import { rejoinChild, spawnChild } from "../../src/core/extras/children/child.ts";
 // Loaded before it is used: time that a test moves does not wait for code.
 import "../../src/core/control/cancel-children.ts";
 import "../../src/core/control/run-operation.ts";
@@ -15,17 +15,17 @@ import type { MetricName, MetricOf } from "../../src/core/model/metrics.ts";
 import { iso, type TaskKey, type TaskRecord } from "../../src/core/model/record.ts";
 import { plainStackOf } from "../../src/core/model/stack.ts";
 import { type Tier, tiers } from "../../src/core/model/tier.ts";
-import type { Verdict } from "../../src/core/model/verdict.ts";
 import { submit } from "../../src/core/pipeline/submit/submit.ts";
 import type { SubmitCall } from "../../src/core/pipeline/submit/submit-ports.ts";
 import { isUsualBody } from "../../src/core/pipeline/submit/usual-body.ts";
 import { redriveBatch } from "../../src/core/pipeline/work/redrive.ts";
 import { workBatch } from "../../src/core/pipeline/work/work.ts";
+import type { Verdict } from "../../src/core/ports/queues.ts";
 import type { Log, Metrics, Watchdog } from "../../src/core/ports/tasks.ts";
 import { noTracing } from "../../src/core/ports/tracing.ts";
+import { lookAtLines } from "../../src/core/schedules/deployed.ts";
 import { fireTask } from "../../src/core/schedules/fire.ts";
 import { handlerSchedules } from "../../src/core/schedules/handler-schedules.ts";
-import { lookAtLines } from "../../src/core/schedules/look-at-lines.ts";
 import { reconcile } from "../../src/core/schedules/reconcile.ts";
 import { knownTypesOf } from "../../src/core/task/catalog.ts";
 import { internalOptions } from "../../src/core/task/internal-types.ts";

@@ -1,8 +1,14 @@
 import { z } from "zod";
 import { matchByFilter } from "../../src/core/control/find-dead-letters.ts";
-import { findOperation, type OperationAction, type OperationView } from "../../src/core/control/operation-state.ts";
+import {
+  findOperation,
+  type OperationAction,
+  type OperationStart,
+  type OperationView,
+  onTasks,
+  startOperation,
+} from "../../src/core/control/operation.ts";
 import { operationTypes } from "../../src/core/control/operation-types.ts";
-import { type OperationStart, onTasks, startOperation } from "../../src/core/control/start-operation.ts";
 import { PermanentError } from "../../src/core/model/errors.ts";
 import type { TaskRecord } from "../../src/core/model/record.ts";
 import type { Tier } from "../../src/core/model/tier.ts";

@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { DeadLetterView } from "../../../src/core/control/find-dead-letters.ts";
 import type { LetterGroups } from "../../../src/core/control/group-dead-letters.ts";
-import type { Deployment } from "../../../src/core/ports/deployments.ts";
+import type { Deployment } from "../../../src/core/schedules/ports.ts";
 import { marksIn } from "../deployments.ts";
 import { count, counted, visible } from "../format.ts";
 import { Ask } from "../parts/action.tsx";

@@ -1,4 +1,4 @@
-import type { Deployment } from "../../../src/core/ports/deployments.ts";
+import type { Deployment } from "../../../src/core/schedules/ports.ts";
 import type { Metrics } from "../../../src/operations/views.ts";
 import { count, duration } from "../format.ts";
 import { useLoad } from "../load.ts";

@@ -3,7 +3,7 @@ import type { ScheduleView } from "../../../src/client/schedules.ts";
 import type { LetterGroups } from "../../../src/core/control/group-dead-letters.ts";
 import type { AlarmView, MetricSeries } from "../../../src/core/control/metric-history.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
-import type { Deployment } from "../../../src/core/ports/deployments.ts";
+import type { Deployment } from "../../../src/core/schedules/ports.ts";
 import type { Metrics, QueueView } from "../../../src/operations/views.ts";
 import { deploymentName, newSince } from "../deployments.ts";
 import { counted, duration } from "../format.ts";

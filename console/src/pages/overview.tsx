@@ -4,7 +4,7 @@ import type { TypeList } from "../../../src/client/flow.ts";
 import type { LetterGroups } from "../../../src/core/control/group-dead-letters.ts";
 import type { AlarmView } from "../../../src/core/control/metric-history.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
-import type { Deployment } from "../../../src/core/ports/deployments.ts";
+import type { Deployment } from "../../../src/core/schedules/ports.ts";
 import type { QueueView } from "../../../src/operations/views.ts";
 import { deploymentName, lastOf, newSince } from "../deployments.ts";
 import { count, counted, duration } from "../format.ts";

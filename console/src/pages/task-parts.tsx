@@ -1,7 +1,7 @@
 import { ProblemError } from "../../../src/client/errors.ts";
 import type { StepView } from "../../../src/core/control/stored-parts.ts";
+import type { LogLine } from "../../../src/core/control/task-log.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
-import type { LogLine } from "../../../src/core/ports/task-logs.ts";
 import type { TaskLogView, WebhookTries } from "../../../src/operations/views.ts";
 import { bytes, count, duration, localTime } from "../format.ts";
 import type { Loaded } from "../load.ts";

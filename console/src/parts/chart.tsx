@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import type { Deployment } from "../../../src/core/ports/deployments.ts";
+import type { Deployment } from "../../../src/core/schedules/ports.ts";
 import { type Mark, marksIn, marksText } from "../deployments.ts";
 import { localTime } from "../format.ts";
 import { toggling } from "../signals.ts";

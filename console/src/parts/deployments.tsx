@@ -1,4 +1,4 @@
-import type { Deployment } from "../../../src/core/ports/deployments.ts";
+import type { Deployment } from "../../../src/core/schedules/ports.ts";
 import { deploymentName, type Mark, marksText } from "../deployments.ts";
 import { useLoad } from "../load.ts";
 import { href } from "../route.ts";

@@ -1,7 +1,7 @@
 import { signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
-import type { OperationView } from "../../../src/core/control/operation-state.ts";
+import type { OperationView } from "../../../src/core/control/operation.ts";
 import { count } from "../format.ts";
 import { api, tenant } from "../session.ts";
 import { Action } from "./action.tsx";

@@ -1,7 +1,7 @@
 import { Problem } from "../model/problem.ts";
 import { isKept, iso, type TaskKey, type TaskRecord } from "../model/record.ts";
+import { mostTriesBefore, redeliver } from "../notify/deliver.ts";
 import { targetOf } from "../notify/receivers.ts";
-import { mostTriesBefore, redeliver } from "../notify/redeliver.ts";
 import * as extras from "../pipeline/send/extras.ts";
 import type { EntryPorts } from "../pipeline/send/keep-entries.ts";
 import { reportChanged } from "../pipeline/send/report.ts";
@@ -9,7 +9,7 @@ import type { EndPorts } from "../ports/extra.ts";
 import type { Clock, Records } from "../ports/tasks.ts";
 import type { Deliveries, Receivers } from "../ports/webhooks.ts";
 import { type CancelHow, type ControlPorts, cancel, startRound } from "./control.ts";
-import type { Matched, OperationAction } from "./operation-state.ts";
+import type { Matched, OperationAction } from "./operation.ts";
 import { runNow } from "./run-now.ts";
 
 /**

@@ -3,13 +3,12 @@ import { internalTypeNames } from "../model/internal-names.ts";
 import { Problem } from "../model/problem.ts";
 import { iso, statusAt, type TaskRecord } from "../model/record.ts";
 import { isTerminal } from "../model/status.ts";
-import { requestSweep } from "../pipeline/end/request-sweep.ts";
+import { requestSweep } from "../pipeline/end/request-own-task.ts";
 import type { EndPorts } from "../ports/extra.ts";
 import type { Clock, Records } from "../ports/tasks.ts";
 import { cancelAny } from "./control.ts";
-import { loadState, startingActions } from "./operation-state.ts";
+import { loadState, partsPurgeAt, startingActions } from "./operation.ts";
 import { ratePart } from "./slow-start.ts";
-import { partsPurgeAt } from "./start-operation.ts";
 
 /**
  * Changes the rate of an operation that starts tasks, also while it runs: within some seconds, or with its next ten

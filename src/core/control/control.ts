@@ -7,8 +7,7 @@ import { iso, longestQueueLifeSeconds, statusAt, type TaskRecord } from "../mode
 import { isTerminal, type Status } from "../model/status.ts";
 import { followMarked } from "../pipeline/end/follow-up.ts";
 import { childEnvelope, needsMessage } from "../pipeline/end/keep-for-round.ts";
-import { requestCancelChildren } from "../pipeline/end/request-cancel-children.ts";
-import { sweepBeforeNextRound } from "../pipeline/end/request-sweep.ts";
+import { requestCancelChildren, sweepBeforeNextRound } from "../pipeline/end/request-own-task.ts";
 import { dispatch, oneOffName } from "../pipeline/send/dispatch.ts";
 import * as extras from "../pipeline/send/extras.ts";
 import type { EntryPorts } from "../pipeline/send/keep-entries.ts";

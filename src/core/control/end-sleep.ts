@@ -3,7 +3,7 @@ import { iso, type TaskRecord } from "../model/record.ts";
 import { dispatch } from "../pipeline/send/dispatch.ts";
 import { newEntryPurgeAt } from "../pipeline/send/keep-entries.ts";
 import { reportDue } from "../pipeline/send/report.ts";
-import { waitingEnvelope } from "../pipeline/send/waiting-envelope.ts";
+import { waitingEnvelope } from "../pipeline/send/waiting-task.ts";
 import type { EndPorts } from "../ports/extra.ts";
 import type { StepStore } from "../ports/steps.ts";
 import { wakeOf } from "../task/step-calls.ts";

@@ -1,5 +1,4 @@
 import { createHash } from "../../util/node-crypto.ts";
-import { AnswerRoom } from "../model/answer-room.ts";
 import type { Envelope } from "../model/envelope.ts";
 import type { ErrorKind } from "../model/errors.ts";
 import { Problem } from "../model/problem.ts";
@@ -8,7 +7,7 @@ import type { Tier } from "../model/tier.ts";
 import type { Clock, Page, Records } from "../ports/tasks.ts";
 import type { TenantList } from "../schedules/ports.ts";
 import { mergeTenants, type PageQuery, placeBehind } from "./all-tenants.ts";
-import { collect } from "./list.ts";
+import { AnswerRoom, collect } from "./list.ts";
 
 /*
  * The fingerprint of a dead letter is equal for errors of one cause. It is computed when it is read, so that a change

@@ -1,4 +1,3 @@
-import { AnswerRoom } from "../model/answer-room.ts";
 import type { ErrorKind } from "../model/errors.ts";
 import type { TaskRecord } from "../model/record.ts";
 import type { ErrorHint } from "../model/words.ts";
@@ -12,6 +11,7 @@ import {
   type ReadPorts,
   readDeadLetters,
 } from "./find-dead-letters.ts";
+import { AnswerRoom } from "./list.ts";
 
 /** Codes of AWS for credentials that have ended, are wrong, or lack a right. */
 const awsCodes =

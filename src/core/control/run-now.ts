@@ -5,7 +5,7 @@ import { isKept, iso, statusAt, type TaskRecord } from "../model/record.ts";
 import type { StoppedBy } from "../model/suspension.ts";
 import { dispatch } from "../pipeline/send/dispatch.ts";
 import { reportDue } from "../pipeline/send/report.ts";
-import { waitingEnvelope } from "../pipeline/send/waiting-envelope.ts";
+import { waitingEnvelope } from "../pipeline/send/waiting-task.ts";
 import type { EndPorts } from "../ports/extra.ts";
 import { deleteOneOff } from "./control.ts";
 

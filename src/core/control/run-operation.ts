@@ -2,7 +2,7 @@ import { AttemptCancelled, Overtaken, PermanentError, PortUnavailable, TaskError
 import type { TaskKey } from "../model/record.ts";
 import type { Tier } from "../model/tier.ts";
 import type { FamilyReadPorts } from "../pipeline/end/child-results.ts";
-import { requestSweep } from "../pipeline/end/request-sweep.ts";
+import { requestSweep } from "../pipeline/end/request-own-task.ts";
 import type { EntryPorts } from "../pipeline/send/keep-entries.ts";
 import type { TaskContext } from "../task/context.ts";
 import { internalTimeoutSeconds } from "../task/internal-types.ts";
@@ -16,11 +16,11 @@ import {
   matchedIn,
   type OperationAction,
   type OperationState,
+  partsPurgeAt,
   startingActions,
-} from "./operation-state.ts";
+} from "./operation.ts";
 import { type PurgePorts, purgeBlobs } from "./purge-blobs.ts";
 import { pause, Speed, sampleSize } from "./slow-start.ts";
-import { partsPurgeAt } from "./start-operation.ts";
 import { deadLetterName, type Sweeper, type SweepPorts, sweep } from "./sweep.ts";
 
 export interface OperationPorts extends SweepPorts, ActPorts, FamilyReadPorts, PurgePorts, EntryPorts {}

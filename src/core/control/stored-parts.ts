@@ -1,4 +1,3 @@
-import { AnswerRoom } from "../model/answer-room.ts";
 import type { Envelope } from "../model/envelope.ts";
 import type { TaskRecord } from "../model/record.ts";
 import { keptText } from "../pipeline/send/kept-input.ts";
@@ -6,6 +5,7 @@ import { storedInput } from "../pipeline/send/large-input.ts";
 import type { Blobs } from "../ports/blob.ts";
 import type { StepEntry, StepStore } from "../ports/steps.ts";
 import type { Records } from "../ports/tasks.ts";
+import { AnswerRoom } from "./list.ts";
 
 /** Larger results of steps are not shown. Bytes of JSON. */
 const largestShownBytes = 16 * 1024;

@@ -1,3 +1,4 @@
+import { PortUnavailable } from "../model/errors.ts";
 import type { Tier } from "../model/tier.ts";
 import type { Delivery } from "./tasks.ts";
 
@@ -47,4 +48,13 @@ export interface DeadLetterQueues {
   delete(tier: Tier, letters: readonly ReceivedDeadLetter[]): Promise<void>;
   /** Makes messages visible again immediately. */
   release(tier: Tier, letters: readonly ReceivedDeadLetter[]): Promise<void>;
+}
+
+/** The end of a delivery: a `done` message is deleted, an `again` message is delivered once more. */
+export type Verdict = "done" | "again";
+
+/** Returns `again` when a port was unavailable, and throws any other error. */
+export function againWhenUnavailable(error: unknown): Verdict {
+  if (error instanceof PortUnavailable) return "again";
+  throw error;
 }

@@ -4,7 +4,7 @@ import { tenantPattern } from "../model/keys.ts";
 import type { Tier } from "../model/tier.ts";
 import type { Catalog } from "../task/catalog.ts";
 import { anything, type ChecksOf, calledAt, nameIn, optionsFault } from "../task/check-options.ts";
-import { isSignalName } from "../task/step-names.ts";
+import { isSignalName } from "../task/step-calls.ts";
 import { type DefinedTask, namePattern } from "../task/task.ts";
 import { offloadSource, ownBus } from "./bus-event.ts";
 import { type EventPath, type TemplateText, templateTexts } from "./event-path.ts";

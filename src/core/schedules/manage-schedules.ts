@@ -23,8 +23,8 @@ import {
   type SchedulePorts,
 } from "./align.ts";
 import { nextTime } from "./calendar.ts";
-import { type CodeNames, refuseCodeName } from "./code-names.ts";
 import { changeSchema, definitionSchema, ruleOf, type ScheduleDefinition, type ScheduledTask } from "./definition.ts";
+import { type CodeNames, refuseCodeName } from "./manage-app-schedules.ts";
 import type { RuleChecks } from "./ports.ts";
 import { type ScheduleKey, type ScheduleRecord, scheduleIdOf } from "./schedule-record.ts";
 

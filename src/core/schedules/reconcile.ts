@@ -13,7 +13,7 @@ import { failForGood } from "../pipeline/end/dead-letter.ts";
 import { expiryOf } from "../pipeline/end/expiry.ts";
 import { followMarked } from "../pipeline/end/follow-up.ts";
 import { childEnvelope } from "../pipeline/end/keep-for-round.ts";
-import { requestSweep } from "../pipeline/end/request-sweep.ts";
+import { requestSweep } from "../pipeline/end/request-own-task.ts";
 import { dispatch } from "../pipeline/send/dispatch.ts";
 import * as extras from "../pipeline/send/extras.ts";
 import { keptEnvelope, newestKept } from "../pipeline/send/kept-input.ts";

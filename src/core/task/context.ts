@@ -13,8 +13,7 @@ import type {
   SubmitOptions,
   Submittable,
 } from "./handler-submit.ts";
-import type { StepAttempt, StepOptions } from "./step-calls.ts";
-import type { WaitEnd } from "./step-names.ts";
+import type { StepAttempt, StepOptions, WaitEnd } from "./step-calls.ts";
 import type { TaskFile } from "./task-file.ts";
 
 /**

@@ -1,6 +1,5 @@
 import type * as z from "zod";
 import type { ClassifyRule } from "../model/classify.ts";
-import type { RunsOn } from "../model/runs-on.ts";
 import type { FileOptions } from "../model/stored-file.ts";
 import type { Tier } from "../model/tier.ts";
 import { type ChecksOf, calledAt, nameIn } from "./check-options.ts";
@@ -21,7 +20,7 @@ import {
   type RateListOption,
   typeRate,
 } from "./type-limits.ts";
-import { typeFault, typeOptions } from "./type-options.ts";
+import { type RunsOn, typeFault, typeOptions } from "./type-options.ts";
 
 /** Steps that change an input of one version into the next version, by the version that the step starts from. */
 export type Upcasts = { readonly [fromVersion: number]: (input: never) => unknown };

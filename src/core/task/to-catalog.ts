@@ -1,7 +1,6 @@
 import * as z from "zod";
 import { type Catalog, type CatalogEntry, filesOf, ruledBy } from "./catalog.ts";
-import { mayBeLeftOut } from "./left-out.ts";
-import { nextSignalsOf } from "./next-signals.ts";
+import { mayBeLeftOut } from "./parsed-input.ts";
 import type { TaskType } from "./task.ts";
 
 /**
@@ -65,4 +64,19 @@ function dropFlaggedPatterns(part: Part): void {
   if (!definitions.some(({ pattern }) => /[imsuv]/.test(pattern?.flags ?? ""))) return;
   delete part.jsonSchema.pattern;
   delete part.jsonSchema.allOf;
+}
+
+/** Stands for every name: the handler reads signals whose names its text does not say. */
+export const anyName = "*";
+
+const call = /\bnextSignal\s*(?:\?\.)?\(\s*(?:(["'`])([A-Za-z0-9][A-Za-z0-9._-]{0,63})\1\s*[,)])?/g;
+
+/**
+ * The names of the signals that a type's handler reads one after the other, as the text of its functions says: a sender
+ * has to know it before the handler has read one. A call in another function is not seen.
+ */
+export function nextSignalsOf({ handler, aggregate }: Pick<TaskType, "handler" | "aggregate">): string[] {
+  const texts = [handler, aggregate].map((code) => (code === undefined ? "" : Function.prototype.toString.call(code)));
+  const names = texts.flatMap((text) => [...text.matchAll(call)].map(([, , name]) => name ?? anyName));
+  return [...new Set(names)];
 }

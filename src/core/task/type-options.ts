@@ -1,7 +1,6 @@
 import { inShort } from "../../util/foreign-value.ts";
 import { latestVersion } from "../model/envelope.ts";
 import { errorKinds } from "../model/errors.ts";
-import { longestTimeoutSeconds, type RunsOn, runsOnPlaces } from "../model/runs-on.ts";
 import type { FileOptions } from "../model/stored-file.ts";
 import { tiers } from "../model/tier.ts";
 import {
@@ -25,6 +24,21 @@ import { zodThree } from "./input-parts.ts";
 import type { ChildrenOptions } from "./result.ts";
 import type { Backoff, RetryPolicy } from "./retry.ts";
 import type { BreakerOption, CollectOption, ConcurrencyOption, RateLimitOption } from "./type-limits.ts";
+
+/**
+ * The places where attempts of a task type run: in a worker function, or in a container worker (`npx offload work`).
+ */
+export const runsOnPlaces = ["function", "container"] as const;
+export type RunsOn = (typeof runsOnPlaces)[number];
+
+/**
+ * Longest time-out of one attempt, in seconds. A function has 900 s for an attempt with all that belongs to it; SQS
+ * holds a message for 12 hours.
+ */
+export const longestTimeoutSeconds: Readonly<Record<RunsOn, number>> = { function: 840, container: 43_200 };
+
+/** Longest work of a container worker on one message, in seconds: the longest attempt, with what belongs to it. */
+export const containerWorkSeconds = longestTimeoutSeconds.container + 600;
 
 /** A schema of zod 4. */
 export const schema: Check = (value) => {

@@ -10,7 +10,7 @@ import {
   mostTasks,
   type TaskAction,
 } from "../../../src/core/control/match-tasks.ts";
-import { loadState } from "../../../src/core/control/operation-state.ts";
+import { loadState } from "../../../src/core/control/operation.ts";
 import { PortUnavailable } from "../../../src/core/model/errors.ts";
 import type { TaskRecord } from "../../../src/core/model/record.ts";
 import { newRecord } from "../../support/memory-pipeline.ts";

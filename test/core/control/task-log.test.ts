@@ -1,10 +1,9 @@
 import { describe, expect, test, vi } from "vitest";
 import { changePriority } from "../../../src/core/control/move.ts";
-import { taskLogPage } from "../../../src/core/control/task-log.ts";
+import { type LogLine, type LogSource, taskLogPage } from "../../../src/core/control/task-log.ts";
 import { iso } from "../../../src/core/model/record.ts";
 import type { Tier } from "../../../src/core/model/tier.ts";
 import { attemptsOf } from "../../../src/core/pipeline/end/view.ts";
-import type { LogLine, LogSource } from "../../../src/core/ports/task-logs.ts";
 import { MemoryTaskLogs } from "../../../src/memory/task-logs.ts";
 import { memoryPipeline, typeOf } from "../../support/memory-pipeline.ts";
 

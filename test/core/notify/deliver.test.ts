@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { iso, type TaskRecord } from "../../../src/core/model/record.ts";
-import { type DeliverPorts, deliverEnd, deliverTry } from "../../../src/core/notify/deliver.ts";
-import { redeliver } from "../../../src/core/notify/redeliver.ts";
+import { type DeliverPorts, deliverEnd, deliverTry, redeliver } from "../../../src/core/notify/deliver.ts";
 import type { Notice, WebhookAnswer, WebhookRequest } from "../../../src/core/ports/notify.ts";
 import type { Delivery } from "../../../src/core/ports/webhooks.ts";
 import { MemoryDeliveries, MemorySlowHosts } from "../../../src/memory/deliveries.ts";

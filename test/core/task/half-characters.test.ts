@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { uniqueSchema } from "../../../src/core/model/unique-body.ts";
-import { submitFields } from "../../../src/core/pipeline/submit/submit-body.ts";
+import { submitFields, uniqueSchema } from "../../../src/core/pipeline/submit/submit-body.ts";
 import { checkedOnceKey } from "../../../src/core/task/once.ts";
-import { checkedStepName } from "../../../src/core/task/step-names.ts";
+import { checkedStepName } from "../../../src/core/task/step-calls.ts";
 
 /** Two texts that UTF-8 writes as the same bytes. */
 const halves = ["order-\ud800", "order-\udc00"];

@@ -1,9 +1,14 @@
 import { inShort, property } from "../../../util/foreign-value.ts";
 import { PermanentError } from "../../model/errors.ts";
 import { func, optionsFault } from "../../task/check-options.ts";
-import { checkedSpawn, spawnChecks } from "../../task/check-submit.ts";
 import type { WhileOpen } from "../../task/context.ts";
-import type { ChildSpawn, SpawnAllOptions, Submittable } from "../../task/handler-submit.ts";
+import {
+  type ChildSpawn,
+  checkedSpawn,
+  type SpawnAllOptions,
+  type Submittable,
+  spawnChecks,
+} from "../../task/handler-submit.ts";
 import type { TaskType } from "../../task/task.ts";
 import type { Spawner } from "./spawner.ts";
 

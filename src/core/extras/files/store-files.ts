@@ -3,7 +3,7 @@ import { uploadIdOf } from "../../model/idempotency.ts";
 import type { Identity } from "../../model/identity.ts";
 import type { Blobs, Upload } from "../../ports/blob.ts";
 import type { NewId } from "../../ports/tasks.ts";
-import { type AnnouncePorts, announce } from "./announce.ts";
+import { type AnnouncePorts, announce } from "./create-upload.ts";
 import type { FileFacts, SentFacts } from "./upload-body.ts";
 
 export interface StoreFilesPorts extends AnnouncePorts {

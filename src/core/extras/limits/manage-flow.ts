@@ -21,7 +21,7 @@ import {
 } from "../../ports/flow.ts";
 import type { CatalogEntry } from "../../task/catalog.ts";
 import { mostPlaces } from "../../task/type-limits.ts";
-import { guardResume } from "./guard.ts";
+import { guardResume } from "./breaker.ts";
 import { noteOpened } from "./keyed-breakers.ts";
 import { isOver } from "./limit-lines.ts";
 import { type LinePorts, sendCheck } from "./line-ports.ts";

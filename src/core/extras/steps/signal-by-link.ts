@@ -5,7 +5,7 @@ import { hashSecret } from "../../model/keys.ts";
 import { Problem } from "../../model/problem.ts";
 import { isKept, type TaskRecord } from "../../model/record.ts";
 import type { SignalLink, SignalLinks } from "../../ports/steps.ts";
-import { checkSignal } from "../../task/check-submit.ts";
+import { checkSignal } from "../../task/handler-submit.ts";
 import { valueText } from "../../task/json-value.ts";
 import { type SignalPorts, signal } from "./signal.ts";
 

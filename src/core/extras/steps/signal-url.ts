@@ -6,7 +6,7 @@ import type { TaskRecord } from "../../model/record.ts";
 import type { SignalLinks } from "../../ports/steps.ts";
 import type { Clock } from "../../ports/tasks.ts";
 import type { SignalUrlOptions } from "../../task/context.ts";
-import { checkedSignalName, longestWaitSeconds } from "../../task/step-names.ts";
+import { checkedSignalName, longestWaitSeconds } from "../../task/step-calls.ts";
 
 /** The ports of `task.signalUrl`. */
 export interface SignalUrlPorts {

@@ -10,7 +10,7 @@ import { keepEntries, newEntryPurgeAt } from "../../pipeline/send/keep-entries.t
 import type { DispatchPorts, StepEntry, StepStore, StoredEntry } from "../../ports/steps.ts";
 import type { CatalogEntry } from "../../task/catalog.ts";
 import { valueText } from "../../task/json-value.ts";
-import { anyName } from "../../task/next-signals.ts";
+import { anyName } from "../../task/to-catalog.ts";
 import type { Sent } from "./send-numbered.ts";
 
 export interface SignalPorts extends DispatchPorts {

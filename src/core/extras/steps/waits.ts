@@ -2,8 +2,15 @@ import { iso } from "../../model/record.ts";
 import type { StepEntry } from "../../ports/steps.ts";
 import { mustBeOutside } from "../../task/ambient.ts";
 import { parsedValue } from "../../task/json-value.ts";
-import { type Call, keyOf, readName, wakeOf } from "../../task/step-calls.ts";
-import { checkedMs, checkedSignalName, type WaitEnd } from "../../task/step-names.ts";
+import {
+  type Call,
+  checkedMs,
+  checkedSignalName,
+  keyOf,
+  readName,
+  type WaitEnd,
+  wakeOf,
+} from "../../task/step-calls.ts";
 import type { AnySignal, StepTools } from "./step-tools.ts";
 
 /** Returns the end of a wait that begins now; both in epoch milliseconds. @throws PermanentError */
@@ -28,7 +35,7 @@ export class Waits {
 
   async sleepUntil(date: Date | string): Promise<void> {
     mustBeOutside("task.sleepUntil");
-    return this.#sleep(async (nowMs) => (await import("./wait-ends.ts")).untilTime(date, "sleepUntil")(nowMs));
+    return this.#sleep(async (nowMs) => (await import("./late-waits.ts")).untilTime(date, "sleepUntil")(nowMs));
   }
 
   #sleep(untilAt: UntilAt): Promise<void> {
@@ -50,7 +57,8 @@ export class Waits {
 
   /** Most waits end after some seconds: the code of the others is loaded when it is needed. */
   #endOf(end: WaitEnd | undefined, what: string): UntilAt {
-    if (end?.until !== undefined) return async (nowMs) => (await import("./wait-ends.ts")).checkedEnd(end, what)(nowMs);
+    if (end?.until !== undefined)
+      return async (nowMs) => (await import("./late-waits.ts")).checkedEnd(end, what)(nowMs);
     const ms = checkedMs(end?.timeoutSeconds as number, `${what}: timeoutSeconds`);
     return (nowMs) => nowMs + ms;
   }
@@ -60,7 +68,7 @@ export class Waits {
     mustBeOutside("task.waitForAny");
     const names = Object.keys(given ?? {}).toSorted();
     return this.#steps.call("wait", names.join("|"), async (call, stored) => {
-      const { anySignal } = await import("./any-signal.ts");
+      const { anySignal } = await import("./late-waits.ts");
       return anySignal(this.#steps, call, names, (untilAt) => this.#begun(call, stored, untilAt), end);
     });
   }
@@ -72,7 +80,7 @@ export class Waits {
     this.#read.set(name, number);
     const steps = this.#steps;
     return steps.call("wait", readName(name, number), async (call, stored) => {
-      const late = await import("./next-signal.ts");
+      const late = await import("./late-waits.ts");
       return late.nextSignal(steps, call, { name, number }, (untilAt) => this.#begun(call, stored, untilAt), end);
     });
   }

@@ -15,7 +15,7 @@ import {
 import { dispatch } from "../../pipeline/send/dispatch.ts";
 import { newEnvelope } from "../../pipeline/send/large-input.ts";
 import { reportSubmitted } from "../../pipeline/send/report.ts";
-import { isUnstarted, movedStart } from "../../pipeline/send/start-time.ts";
+import { isUnstarted, movedStart } from "../../pipeline/send/waiting-task.ts";
 import { type Admitted, admit, type NewTask, orUnavailable, withdraw } from "../../pipeline/submit/admit-task.ts";
 import type { Accepted, SubmitPorts } from "../../pipeline/submit/submit-ports.ts";
 import type { Holder, ListPage, ListPlace, Lists, UniqueKey } from "../../ports/unique.ts";

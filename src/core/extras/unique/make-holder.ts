@@ -6,7 +6,7 @@ import { openBefore, tasksBefore } from "../../pipeline/end/turn.ts";
 import { storedEnvelope } from "../../pipeline/send/large-input.ts";
 import { reportChanged, reportSubmitted } from "../../pipeline/send/report.ts";
 import { markedRetention, sameRetention } from "../../pipeline/send/retention.ts";
-import { isUnstarted } from "../../pipeline/send/start-time.ts";
+import { isUnstarted } from "../../pipeline/send/waiting-task.ts";
 import { type NewTask, withdraw } from "../../pipeline/submit/admit-task.ts";
 import type { Accepted, SubmitPorts } from "../../pipeline/submit/submit-ports.ts";
 import type { Holder } from "../../ports/unique.ts";

@@ -2,16 +2,21 @@ import type { Change } from "../../model/change.ts";
 import { Problem } from "../../model/problem.ts";
 import { isKept, iso, type TaskRecord } from "../../model/record.ts";
 import { waitsForTurn } from "../../model/suspension.ts";
-import { maxWaitSeconds, replaces, type Unique } from "../../model/unique-body.ts";
 import { uniqueKeyOf } from "../../model/unique-key.ts";
 import { dispatch } from "../../pipeline/send/dispatch.ts";
 import { storedEnvelope } from "../../pipeline/send/large-input.ts";
 import { keptUntil } from "../../pipeline/send/parts.ts";
 import { sameRetention } from "../../pipeline/send/retention.ts";
-import { isUnstarted, movedStart } from "../../pipeline/send/start-time.ts";
-import { type Admitted, admit, type NewTask, orUnavailable } from "../../pipeline/submit/admit-task.ts";
-import { newTaskId, requestedStartMs } from "../../pipeline/submit/new-task.ts";
-import type { SubmitBody } from "../../pipeline/submit/submit-body.ts";
+import { isUnstarted, movedStart } from "../../pipeline/send/waiting-task.ts";
+import {
+  type Admitted,
+  admit,
+  type NewTask,
+  newTaskId,
+  orUnavailable,
+  requestedStartMs,
+} from "../../pipeline/submit/admit-task.ts";
+import { maxWaitSeconds, replaces, type SubmitBody, type Unique } from "../../pipeline/submit/submit-body.ts";
 import type { Accepted, SubmitCall, SubmitPorts } from "../../pipeline/submit/submit-ports.ts";
 import type { DispatchPorts } from "../../ports/steps.ts";
 import type { Holder } from "../../ports/unique.ts";

@@ -4,14 +4,14 @@ import type { DeadLetterMessage, Envelope } from "../../model/envelope.ts";
 import { PortUnavailable } from "../../model/errors.ts";
 import { systemTenant } from "../../model/internal-names.ts";
 import { iso, type TaskRecord } from "../../model/record.ts";
-import { againWhenUnavailable, type Verdict } from "../../model/verdict.ts";
 import type { EndPorts } from "../../ports/extra.ts";
+import { againWhenUnavailable, type Verdict } from "../../ports/queues.ts";
 import type { DispatchPorts } from "../../ports/steps.ts";
 import type { Clock, Delivery, Log, Metrics, Records } from "../../ports/tasks.ts";
 import * as extras from "../send/extras.ts";
 import { newestKept } from "../send/kept-input.ts";
 import { deadLetterRetention, sameRetention } from "../send/retention.ts";
-import { requestSweep } from "./request-sweep.ts";
+import { requestSweep } from "./request-own-task.ts";
 
 /**
  * Makes a task a dead letter: stores its envelope, so that a replay finds it, then makes one conditional update.

@@ -20,7 +20,7 @@ export async function followUp(ports: EndPorts, record: TaskRecord, envelope?: E
       await keepForNextRound(ports, ended, message);
     }
     if (ended.status === "cancelled" && ended.family_state !== undefined) {
-      await (await import("./request-cancel-children.ts")).requestCancelChildren(ports, ended);
+      await (await import("./request-own-task.ts")).requestCancelChildren(ports, ended);
     }
     message = undefined;
   }

@@ -3,7 +3,7 @@ import type { TaskKey, TaskRecord } from "../../model/record.ts";
 import type { EndPorts } from "../../ports/extra.ts";
 import { reportStopped } from "../send/report-family.ts";
 import { familyOf, isChildOf } from "./child-results.ts";
-import { requestCancelChildren } from "./request-cancel-children.ts";
+import { requestCancelChildren } from "./request-own-task.ts";
 
 /**
  * Name of the node that counts the children that have ended without success in the parent's round. It has a place for

@@ -4,7 +4,7 @@ import { isTerminal } from "../../model/status.ts";
 import type { DispatchPorts } from "../../ports/steps.ts";
 import { dispatch } from "../send/dispatch.ts";
 import { reportChanged } from "../send/report.ts";
-import { waitingEnvelope } from "../send/waiting-envelope.ts";
+import { waitingEnvelope } from "../send/waiting-task.ts";
 import { expiryOf } from "./expiry.ts";
 
 /*

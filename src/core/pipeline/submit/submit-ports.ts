@@ -5,12 +5,11 @@ import type { Identity } from "../../model/identity.ts";
 import { Problem } from "../../model/problem.ts";
 import type { TaskRecord } from "../../model/record.ts";
 import type { StoredFile } from "../../model/stored-file.ts";
-import type { Unique } from "../../model/unique-body.ts";
 import type { Uploads } from "../../ports/blob.ts";
 import type { DispatchPorts } from "../../ports/steps.ts";
 import type { NewId } from "../../ports/tasks.ts";
 import type { KnownTypes } from "../../task/catalog.ts";
-import type { SubmitBody } from "./submit-body.ts";
+import type { SubmitBody, Unique } from "./submit-body.ts";
 
 /** The ports of `submit`. */
 export interface SubmitPorts extends DispatchPorts {

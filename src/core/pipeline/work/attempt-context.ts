@@ -8,13 +8,19 @@ import type { TaskRecord } from "../../model/record.ts";
 import type { StackOf } from "../../model/stack.ts";
 import type { Log, OnceStore } from "../../ports/tasks.ts";
 import { currentTask, mustNotBeWithin } from "../../task/ambient.ts";
-import { type checkedRun, type checkedSpawn, checkedSubmit, type childSubmitOf } from "../../task/check-submit.ts";
 import type { TaskContext, TaskIdentity, WhileOpen } from "../../task/context.ts";
-import type { HandlerSchedule, HandlerSchedules, NamedSchedule } from "../../task/handler-submit.ts";
+import {
+  type checkedRun,
+  type checkedSpawn,
+  checkedSubmit,
+  type childSubmitOf,
+  type HandlerSchedule,
+  type HandlerSchedules,
+  type NamedSchedule,
+} from "../../task/handler-submit.ts";
 import { checkedOnceKey, onceOwner, runOnce } from "../../task/once.ts";
 import { byAuthor, type ForHandler, forHandler } from "../../task/own-fault.ts";
-import type { StepAttempt, StepOptions } from "../../task/step-calls.ts";
-import type { WaitEnd } from "../../task/step-names.ts";
+import type { StepAttempt, StepOptions, WaitEnd } from "../../task/step-calls.ts";
 import type { TaskType } from "../../task/task.ts";
 import { taskFiles } from "../../task/task-file.ts";
 import type { AttemptTools, ToolPorts } from "./attempt-tools.ts";

@@ -8,8 +8,8 @@ import type { TaskRecord } from "../../model/record.ts";
 import type { Suspension } from "../../model/suspension.ts";
 import type { CallCounts } from "../../ports/steps.ts";
 import { mustBeOutside } from "../../task/ambient.ts";
-import { checkedRun } from "../../task/check-submit.ts";
-import { checkedStepName } from "../../task/step-names.ts";
+import { checkedRun } from "../../task/handler-submit.ts";
+import { checkedStepName } from "../../task/step-calls.ts";
 import type { TaskType } from "../../task/task.ts";
 
 export interface ToolPorts extends SpawnPorts, SubmitterPorts, StepPorts {}

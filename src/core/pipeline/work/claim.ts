@@ -4,9 +4,8 @@ import { type Envelope, latestCreatedAt } from "../../model/envelope.ts";
 import { WrittenLater } from "../../model/errors.ts";
 import { isKept, iso, type TaskRecord } from "../../model/record.ts";
 import { isTerminal } from "../../model/status.ts";
-import type { Verdict } from "../../model/verdict.ts";
 import type { SettlePorts } from "../../ports/extra.ts";
-import type { Visibility } from "../../ports/queues.ts";
+import type { Verdict, Visibility } from "../../ports/queues.ts";
 import type { Settled } from "../../task/limiter.ts";
 import { canStart, type TaskMessage, timeoutOf } from "../../task/puller.ts";
 import { expiryOf } from "../end/expiry.ts";
@@ -135,7 +134,7 @@ const wasReplaced = ({ replaced, attempts_total }: TaskRecord): boolean =>
   replaced !== undefined && attempts_total === 0;
 
 const lookAtTurn = async (...given: [SettlePorts, TaskMessage, TaskRecord]): Promise<Verdict> =>
-  (await import("./wait-for-turn.ts")).lookAtTurn(...given);
+  (await import("../../control/supersede.ts")).lookAtTurn(...given);
 
 /**
  * A message that comes before its task's due time. The wait's own message is on its way, unless its sender died before

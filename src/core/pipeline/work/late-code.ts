@@ -2,35 +2,34 @@
  * The code of attempts and ends that is loaded with its first use. The clock of a test does not wait for code: a
  * program with a clock of its own loads it before.
  */
+
+import * as supersede from "../../control/supersede.ts";
 import * as runs from "../../extras/children/runs.ts";
 import * as spawner from "../../extras/children/spawner.ts";
 import * as notices from "../../extras/notices/notices.ts";
 import * as startOnFailed from "../../extras/on-failed/start.ts";
-import * as anySignal from "../../extras/steps/any-signal.ts";
-import * as nextSignal from "../../extras/steps/next-signal.ts";
+import * as lateWaits from "../../extras/steps/late-waits.ts";
 import * as numbered from "../../extras/steps/numbered.ts";
 import * as sendNumbered from "../../extras/steps/send-numbered.ts";
 import * as signalUrl from "../../extras/steps/signal-url.ts";
 import * as tries from "../../extras/steps/tries.ts";
-import * as waitEnds from "../../extras/steps/wait-ends.ts";
 import * as next from "../../extras/unique/next.ts";
 import * as childResults from "../end/child-results.ts";
 import * as closeFamily from "../end/close-family.ts";
 import * as deadLetterCode from "../end/dead-letter.ts";
 import * as keepForRound from "../end/keep-for-round.ts";
 import * as onFailedOf from "../end/on-failed-of.ts";
-import * as requestCancelChildren from "../end/request-cancel-children.ts";
+import * as requestOwnTask from "../end/request-own-task.ts";
 import * as stopFamily from "../end/stop-family.ts";
 import * as largeInput from "../send/large-input.ts";
 import * as intake from "./intake.ts";
 import * as onFailed from "./on-failed.ts";
 import * as settleWaiting from "./settle-waiting.ts";
-import * as waitForTurn from "./wait-for-turn.ts";
 
 /** The modules as values: a user's bundler leaves out an import of which nothing is used. */
 export const lateCode: readonly object[] = [
   ...[spawner, runs, deadLetterCode, childResults, closeFamily, keepForRound, stopFamily],
-  ...[anySignal, nextSignal, numbered, sendNumbered, signalUrl, tries, waitEnds],
-  ...[requestCancelChildren, largeInput, notices, settleWaiting, onFailedOf, startOnFailed, onFailed],
-  ...[next, waitForTurn, intake],
+  ...[lateWaits, numbered, sendNumbered, signalUrl, tries],
+  ...[requestOwnTask, largeInput, notices, settleWaiting, onFailedOf, startOnFailed, onFailed],
+  ...[next, supersede, intake],
 ];

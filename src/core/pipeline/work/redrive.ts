@@ -3,8 +3,8 @@ import { ChangedMeanwhile, PortUnavailable, WrittenLater } from "../../model/err
 import { parseEnvelope, parseLineCheck } from "../../model/read-envelope.ts";
 import { isKept, iso, type TaskRecord } from "../../model/record.ts";
 import { isTerminal } from "../../model/status.ts";
-import { againWhenUnavailable, type Verdict } from "../../model/verdict.ts";
 import type { SettlePorts } from "../../ports/extra.ts";
+import { againWhenUnavailable, type Verdict } from "../../ports/queues.ts";
 import type { Delivery } from "../../ports/tasks.ts";
 import { followUp } from "../end/follow-up.ts";
 import { dispatch, longestDelaySeconds } from "../send/dispatch.ts";

@@ -4,8 +4,7 @@ import { LineUnavailable, PortUnavailable, WrittenLater } from "../../model/erro
 import { onFailedName } from "../../model/internal-names.ts";
 import { parseEnvelope, parseLineCheck } from "../../model/read-envelope.ts";
 import { iso, type TaskRecord } from "../../model/record.ts";
-import type { Verdict } from "../../model/verdict.ts";
-import type { Visibility } from "../../ports/queues.ts";
+import type { Verdict, Visibility } from "../../ports/queues.ts";
 import type { Delivery, Log, NewId } from "../../ports/tasks.ts";
 import { traceIdOf } from "../../ports/tracing.ts";
 import type { Permit, Waiting } from "../../task/limiter.ts";

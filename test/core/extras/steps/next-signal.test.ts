@@ -5,9 +5,8 @@ import type { Problem } from "../../../../src/core/model/problem.ts";
 import type { TaskKey } from "../../../../src/core/model/record.ts";
 import type { TaskContext } from "../../../../src/core/task/context.ts";
 import { knownTypes } from "../../../../src/core/task/known-types.ts";
-import { nextSignalsOf } from "../../../../src/core/task/next-signals.ts";
 import { defineTask } from "../../../../src/core/task/task.ts";
-import { toCatalog } from "../../../../src/core/task/to-catalog.ts";
+import { nextSignalsOf, toCatalog } from "../../../../src/core/task/to-catalog.ts";
 import { testKit } from "../../../../src/testkit/kit.ts";
 import { memoryPipeline, type Pipeline, typeOf } from "../../../support/memory-pipeline.ts";
 

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { submitChild } from "../../../../src/core/extras/children/child.ts";
-import { spawnChild } from "../../../../src/core/extras/children/spawn-child.ts";
+import { spawnChild, submitChild } from "../../../../src/core/extras/children/child.ts";
 import { PermanentError, PortUnavailable } from "../../../../src/core/model/errors.ts";
 import { lateErrorLine } from "../../../../src/core/pipeline/work/late-error.ts";
 import type { TaskContext } from "../../../../src/core/task/context.ts";
