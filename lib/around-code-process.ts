@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { type BuildOptions, build, type Metafile, type Plugin } from "esbuild";
 import { nameInPlace } from "../src/build/sent-code.ts";
 import { dirname, join } from "../src/machine/paths.ts";
+import { importedBy, startChunk } from "./start-chunk.ts";
 
 /*
  * Runs esbuild with names of its own for the files of the built code, for a caller that must not wait: plugins have no
@@ -10,11 +11,13 @@ import { dirname, join } from "../src/machine/paths.ts";
  */
 
 export interface AroundRequest {
-  /** Folder of the built code. */
-  readonly code: string;
+  /** Folder of the built code. Absent: the function has nothing of a project. */
+  readonly code?: string | undefined;
   /** The text that the names of its files start with, with a colon at the end. */
   readonly prefix: string;
   readonly options: BuildOptions & { readonly write: false };
+  /** The function's first file, or the files that it imports. Absent: its start has no chunk of its own. */
+  readonly start?: string | readonly string[] | undefined;
   /** File for the result. */
   readonly result: string;
 }
@@ -24,7 +27,7 @@ export interface AroundResult {
   readonly outputFiles: readonly { readonly path: string; readonly text: string }[];
 }
 
-const { code, prefix, options, result } = JSON.parse(process.argv[2] ?? "") as AroundRequest;
+const { code, prefix, options, start, result } = JSON.parse(process.argv[2] ?? "") as AroundRequest;
 const namespace = prefix.slice(0, -1);
 
 /** Code with its source map in it. The sources have names that no folder is put before. */
@@ -42,7 +45,7 @@ function withMap(text: string, file: string): string {
  */
 const namedCode = { keepNames: true, target: "node24", sourcemap: "inline", sourcesContent: false } as const;
 
-const builtCode: Plugin = {
+const builtCode = (folder: string): Plugin => ({
   name: "built-code",
   setup(esbuild) {
     esbuild.onResolve({ filter: new RegExp(`^${prefix}`) }, ({ path }) => ({
@@ -55,14 +58,18 @@ const builtCode: Plugin = {
       namespace,
     }));
     esbuild.onLoad({ filter: /./, namespace }, async ({ path }) => {
-      const file = join(code, path);
+      const file = join(folder, path);
       const text = withMap(readFileSync(file, "utf8"), `${file}.map`);
       const named = await esbuild.esbuild.transform(text, { ...namedCode, sourcefile: prefix + path });
       return { contents: nameInPlace(named.code), loader: "js", resolveDir: dirname(file) };
     });
   },
-};
+});
 
-const { metafile = { inputs: {}, outputs: {} }, outputFiles } = await build({ ...options, plugins: [builtCode] });
+const plugins = [
+  ...(code === undefined ? [] : [builtCode(code)]),
+  ...(start === undefined ? [] : [startChunk(typeof start === "string" ? await importedBy(start) : start)]),
+];
+const { metafile = { inputs: {}, outputs: {} }, outputFiles } = await build({ ...options, plugins });
 const answer: AroundResult = { metafile, outputFiles: outputFiles.map(({ path, text }) => ({ path, text })) };
 writeFileSync(result, JSON.stringify(answer));

@@ -1,6 +1,5 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import type { BuildOptions, Metafile } from "esbuild";
 import { codeFile } from "../src/installed/installation.ts";
 import { join } from "../src/machine/paths.ts";
 import type { AroundRequest, AroundResult } from "./around-code-process.ts";
@@ -16,19 +15,12 @@ const limitMs = 120_000;
 export const codePrefix = "offload-code:";
 
 /**
- * Builds Offload's code around the built code of task types, in a process of its own: only an esbuild that waits can
- * name files.
+ * Builds a function in a process of its own, with the built code of task types where it has some: only an esbuild that
+ * waits can name files.
  */
-export function buildAround(
-  code: string,
-  options: BuildOptions & { write: false },
-): { metafile: Metafile; outputFiles: AroundResult["outputFiles"] } {
-  const request: AroundRequest = {
-    code,
-    prefix: codePrefix,
-    options,
-    result: join(temporaryFolder("offload-around-"), "result.json"),
-  };
+export function buildAround(given: Pick<AroundRequest, "code" | "options" | "start">): AroundResult {
+  const result = join(temporaryFolder("offload-around-"), "result.json");
+  const request: AroundRequest = { ...given, prefix: codePrefix, result };
   const program = codeFile("lib/around-code-process");
   const { status, signal, stderr } = spawnSync(process.execPath, [program, JSON.stringify(request)], {
     stdio: ["ignore", "ignore", "pipe"],
@@ -36,7 +28,7 @@ export function buildAround(
     timeout: limitMs,
     killSignal: "SIGKILL",
   });
-  if (status !== 0) throw new Error(`the worker could not be built (${signal ?? status}): ${stderr.trim()}`);
+  if (status !== 0) throw new Error(`a function could not be built (${signal ?? status}): ${stderr.trim()}`);
   process.stderr.write(stderr);
-  return JSON.parse(readFileSync(request.result, "utf8")) as AroundResult;
+  return JSON.parse(readFileSync(result, "utf8")) as AroundResult;
 }

@@ -10,7 +10,7 @@ export interface Built {
 
 /**
  * Removes the banner that defines CommonJS names from each file that uses none of them. esbuild writes it into all
- * files, and a start loads up to sixty: it is a thirtieth of the worker's bytes, and a `require` made for each file.
+ * files, and makes a `require` for each of them.
  */
 export function withoutUnusedBanners({ metafile, outputFiles }: Built, banner: string): Built {
   const head = `${banner}\n`;

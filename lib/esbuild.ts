@@ -112,9 +112,10 @@ export const builtFolder = "functions";
 export function buildCode(name: BundleName, folder: string, files: BundleFiles = {}): Metafile {
   const code = name === "worker" || name === "work" ? taskCode({ tasks: "tasks", ...files }).folder : undefined;
   const options = { ...buildOptions, ...writtenBySelf } as const satisfies BuildOptions;
+  const first = codeFile(`lambdas/${name}`);
   const built =
     code === undefined
-      ? buildSync({ ...options, entryPoints: { index: codeFile(`lambdas/${name}`) } })
+      ? buildAround({ options: { ...options, entryPoints: { index: first } }, start: first })
       : builtAround(name, code, { ...options, ...withTasks(name, code) });
   const { metafile, outputFiles } = withoutUnusedBanners(built, commonJsNames);
   mustBeDeployable(metafile);
@@ -144,9 +145,10 @@ export function mustBeDeployable({ inputs }: Metafile): void {
 const builtBefore = new Map<string, ReturnType<typeof buildAround>>();
 
 /** The worker is built once in this process: to be started, and to be deployed. */
-function builtAround(name: BundleName, code: string, options: Parameters<typeof buildAround>[1]) {
+function builtAround(name: BundleName, code: string, options: Parameters<typeof buildAround>[0]["options"]) {
   const key = `${name} ${code}`;
-  const built = builtBefore.get(key) ?? buildAround(code, options);
+  const start = name === "worker" ? [codeFile("lambdas/worker")] : undefined;
+  const built = builtBefore.get(key) ?? buildAround({ code, options, start });
   builtBefore.set(key, built);
   return built;
 }

@@ -1,9 +1,10 @@
 import { defineTask, file } from "offload";
-import { invoiceDocument } from "./invoice/document.ts";
-import { draw } from "./invoice/draw.ts";
 import { orderSchema } from "./invoice/order.ts";
 
 const today = () => new Date().toISOString().slice(0, 10);
+
+/** The code that draws, which only an invoice needs: other tasks' workers start without it. */
+const drawing = () => Promise.all([import("./invoice/document.ts"), import("./invoice/draw.ts")]);
 
 const fileNameOf = (number = "") => `${["invoice", ...number.split(/[^A-Za-z0-9._]+/u).filter(Boolean)].join("-")}.pdf`;
 
@@ -14,6 +15,7 @@ export default defineTask({
   timeoutSeconds: 60,
   maxAttempts: 3,
   handler: async (order, task) => {
+    const [{ invoiceDocument }, { draw }] = await drawing();
     const definition = invoiceDocument({ ...order, issue_date: order.issue_date ?? today() });
     const pdf = await draw(definition, { signal: task.signal, progress: (percent) => task.progress(percent) });
     task.log.info("invoice drawn", { lines: order.lines.length, bytes: pdf.byteLength });

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { defineTask } from "offload";
 import * as z from "zod";
 
@@ -9,6 +8,8 @@ export default defineTask({
   files: { file: {} },
   timeoutSeconds: 300,
   handler: async (_, { files: { file } }) => {
+    // An import of this module at the start would load WebCrypto.
+    const { createHash } = await import("node:crypto");
     const hash = createHash("sha256");
     let size = 0;
     for await (const chunk of file.stream() as unknown as AsyncIterable<Uint8Array>) {

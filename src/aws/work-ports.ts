@@ -1,4 +1,3 @@
-import { operationTypes } from "../core/control/operation-types.ts";
 import { FlowBook } from "../core/extras/limits/flow-book.ts";
 import { isLimited, limiter, loadLimits } from "../core/extras/limits/index.ts";
 import { countingRecords, Releases } from "../core/limits/quota.ts";
@@ -11,7 +10,6 @@ import { type KnownType, knownTypesOf } from "../core/task/catalog.ts";
 import type { TaskType } from "../core/task/task.ts";
 import type { Config } from "../settings/config.ts";
 import type { ChildrenPorts } from "./children.ts";
-import { queueClient } from "./clients.ts";
 import type { DynamoTable } from "./dynamo-table.ts";
 import { endingPorts } from "./ending-ports.ts";
 import { addPlacesToFetch } from "./fetch-places.ts";
@@ -21,12 +19,9 @@ import { lazyPort } from "./lazy-port.ts";
 import { createLog } from "./log.ts";
 import { DynamoCounters, DynamoOnceStore } from "./once-store.ts";
 import type { SchedulerConfig } from "./one-offs.ts";
-import { SqsQueueDepths } from "./queue-depths.ts";
-import { SqsDeadLetterQueues } from "./queues.ts";
 import { DynamoRecords } from "./records.ts";
 import { DynamoStepStore } from "./step-store.ts";
 import { createTracing } from "./tracing.ts";
-import { DynamoUploads } from "./uploads.ts";
 import { threadWatchdog } from "./watchdog.ts";
 import { dispatchPorts, dispatchSettings } from "./wiring.ts";
 import { useTypes, type WorkerCode } from "./worker-types.ts";
@@ -112,22 +107,13 @@ export async function workPorts(
   const { table, flow, flowSettings, steps, ...base } = flowingPorts(config, createLog(service));
   setProbeCounters(new DynamoCounters(table));
   const once = new DynamoOnceStore(table);
-  const queues = queueClient();
   const known = new Map<string, KnownType>();
-  const operations = operationTypes({
-    ...base,
-    types: known,
-    newId,
-    once,
-    steps,
-    // Few workers deliver webhooks again.
-    deliveries: lazyPort(async () => new (await import("./deliveries-store.ts")).DynamoDeliveries(table)),
-    receivers: lazyPort(async () => new (await import("./receivers.ts")).DynamoReceivers(table)),
-    uploads: new DynamoUploads(table),
-    deadLetterQueues: new SqsDeadLetterQueues(queues, config.dlqUrls, base.log),
-    depths: new SqsQueueDepths(queues, config.queueUrls, config.dlqUrls, config.containerQueueUrls),
-  });
-  const registry = new Map(operations.map((type) => [type.name, type]));
+  const registry = new Map<string, TaskType>();
+  const loadOwnTypes = async () => {
+    const { ownTypes } = await import("./own-types.ts");
+    for (const type of ownTypes({ ...base, table, types: known, newId, once, steps }, config))
+      registry.set(type.name, type);
+  };
   const use = (types: readonly TaskType[]) => {
     for (const type of types) registry.set(type.name, type);
     for (const [name, type] of knownTypesOf(types)) known.set(name, type);
@@ -142,6 +128,7 @@ export async function workPorts(
     once,
     steps,
     registry,
+    loadOwnTypes,
     random: Math.random,
     ...machine,
     timeScale: config.timeScale,

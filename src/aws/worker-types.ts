@@ -1,7 +1,6 @@
-import * as z from "zod";
 import type { ProcessLife } from "../core/pipeline/work/process-life.ts";
 import type { Clock, Log } from "../core/ports/tasks.ts";
-import { acceptedTypes, defineTask, type TaskType } from "../core/task/task.ts";
+import { acceptedTypes, type TaskType } from "../core/task/task.ts";
 import {
   type LoadedTypes,
   loadTypes,
@@ -46,9 +45,9 @@ export async function useTypes(
     beginning ??= lifeOf(code, ports);
     life = await beginning;
     const { types, failed } = await loaded(code);
-    const without = failed.map(({ file, error }) => failedType(file, ports.log, error));
+    const without = failed.length === 0 ? [] : (await failing()).failedTypes(failed, ports.log);
     const started = life?.started(accepted(types)) ?? accepted(types);
-    use([...handled(started), ...accepted(without.filter((type) => type !== undefined))]);
+    use([...handled(started), ...accepted(without)]);
   };
   if (secrets === undefined) return load((types) => types).then(() => lifeNow);
   const [{ secretLoader, withSecrets }, { awsSecrets }] = await Promise.all([
@@ -67,9 +66,13 @@ export async function useTypes(
     await loadAfter();
     throw unreadable;
   };
-  use(accepted(namesOf(code).map((name) => failing(name, late))));
+  const { failingType } = await failing();
+  use(accepted(namesOf(code).map((name) => failingType(name, late))));
   return lifeNow;
 }
+
+/** Stand-ins of types, which few workers need. */
+const failing = () => import("./failing-types.ts");
 
 const loaded = async (code: WorkerCode): Promise<LoadedTypes> =>
   isLoaded(code) ? { types: code, failed: [] } : loadTypes(code);
@@ -85,26 +88,3 @@ async function lifeOf(code: WorkerCode, ports: Ports): Promise<ProcessLife | und
 
 const namesOf = (code: WorkerCode): string[] =>
   isLoaded(code) ? code.map(({ name }) => name) : typeFilesOf(code).map(typeNameOf);
-
-/** A task type whose file cannot be loaded. */
-export class TypeNotLoaded extends Error {
-  override readonly name = "TypeNotLoaded";
-}
-
-/** Stands for a type whose file could not be loaded. Undefined: the file's name is that of no type. */
-function failedType(file: string, log: Log, cause: unknown): TaskType | undefined {
-  const name = typeNameOf(file);
-  const reason = String(cause);
-  log.error("a task type could not be loaded; its attempts fail", { type: name, reason });
-  try {
-    return failing(name, () => {
-      throw new TypeNotLoaded(`the code of the task type ${name} could not be loaded: ${reason}`, { cause });
-    });
-  } catch {
-    return undefined;
-  }
-}
-
-/** @throws TypeError for a name that no type has */
-const failing = (name: string, handler: () => unknown): TaskType =>
-  defineTask({ name, input: z.unknown(), handler, onFailed: handler });

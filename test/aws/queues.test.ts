@@ -1,6 +1,7 @@
 import type { SQSClient } from "@aws-sdk/client-sqs";
 import { describe, expect, test } from "vitest";
-import { SqsDeadLetterQueues, SqsQueues, sendRequest } from "../../src/aws/queues.ts";
+import { SqsDeadLetterQueues } from "../../src/aws/dead-letter-queues.ts";
+import { SqsQueues, sendRequest } from "../../src/aws/queues.ts";
 import { PortUnavailable } from "../../src/core/model/errors.ts";
 import { envelopeOf, KeptLog, newRecord } from "../support/memory-pipeline.ts";
 

@@ -1,8 +1,9 @@
 import { DeleteMessageCommand } from "@aws-sdk/client-sqs";
+import { SqsDeadLetterQueues } from "../../src/aws/dead-letter-queues.ts";
 import { deliveryOf } from "../../src/aws/deliveries.ts";
 import { GatheredQueues } from "../../src/aws/gathered-queues.ts";
 import { SqsQueueDepths } from "../../src/aws/queue-depths.ts";
-import { SqsDeadLetterQueues, SqsQueues } from "../../src/aws/queues.ts";
+import { SqsQueues } from "../../src/aws/queues.ts";
 import type { Tier } from "../../src/core/model/tier.ts";
 import type { DeadLetterQueues } from "../../src/core/ports/queues.ts";
 import type { MainQueue } from "../../src/core/ports/tasks.ts";

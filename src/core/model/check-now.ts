@@ -1,5 +1,6 @@
 import type * as z from "zod";
 import { ZodError } from "zod";
+import { isAsyncError } from "./async-schema.ts";
 
 /**
  * The result of a check that cannot wait. The worker awaits an async schema before the first attempt; here it lets
@@ -14,10 +15,3 @@ export function checkNow(schema: z.ZodType, value: unknown): z.ZodSafeParseResul
     return { success: false, error: new ZodError([{ code: "custom", path: [], message, input: value }]) };
   }
 }
-
-/**
- * True for zod's refusal to parse with an async schema at once, also of another copy of zod. Its class has another name
- * in a bundle.
- */
-export const isAsyncError = (error: unknown): boolean =>
-  error instanceof Error && error.message.startsWith("Encountered Promise during synchronous parse");

@@ -26,6 +26,15 @@ const readSchema = envelopeSchema.loose();
 /** A parsed envelope, or the reason why the text is not an envelope. */
 export type ParsedEnvelope = { ok: true; envelope: Envelope } | { ok: false; reason: string };
 
+/** A message of a tier's queue: a check of a line, an envelope, or the reason why it is none. */
+export type ReadMessage = { check: LineCheck } | ParsedEnvelope;
+
+/** Parses a message body. Never throws. */
+export function parseMessage(body: string): ReadMessage {
+  const check = parseLineCheck(body);
+  return check === undefined ? parseEnvelope(body) : { check };
+}
+
 /** Parses a message body. Never throws: an unreadable body returns the reason. */
 export function parseEnvelope(body: string): ParsedEnvelope {
   let json: unknown;

@@ -14,6 +14,7 @@ import * as sendNumbered from "../../extras/steps/send-numbered.ts";
 import * as signalUrl from "../../extras/steps/signal-url.ts";
 import * as tries from "../../extras/steps/tries.ts";
 import * as next from "../../extras/unique/next.ts";
+import * as readEnvelope from "../../model/read-envelope.ts";
 import * as childResults from "../end/child-results.ts";
 import * as closeFamily from "../end/close-family.ts";
 import * as deadLetterCode from "../end/dead-letter.ts";
@@ -31,5 +32,5 @@ export const lateCode: readonly object[] = [
   ...[spawner, runs, deadLetterCode, childResults, closeFamily, keepForRound, stopFamily],
   ...[lateWaits, numbered, sendNumbered, signalUrl, tries],
   ...[requestOwnTask, largeInput, notices, settleWaiting, onFailedOf, startOnFailed, onFailed],
-  ...[next, supersede, intake],
+  ...[next, supersede, intake, readEnvelope],
 ];

@@ -1,8 +1,8 @@
 import { type Envelope, type LineCheck, latestCreatedAt } from "../../model/envelope.ts";
 import { ChangedMeanwhile, PortUnavailable, WrittenLater } from "../../model/errors.ts";
-import { parseEnvelope, parseLineCheck } from "../../model/read-envelope.ts";
 import { isKept, iso, type TaskRecord } from "../../model/record.ts";
 import { isTerminal } from "../../model/status.ts";
+import { usualMessage } from "../../model/usual-message.ts";
 import type { SettlePorts } from "../../ports/extra.ts";
 import { againWhenUnavailable, type Verdict } from "../../ports/queues.ts";
 import type { Delivery } from "../../ports/tasks.ts";
@@ -53,12 +53,12 @@ async function redriveSafely(ports: SettlePorts, delivery: Delivery): Promise<Ve
  */
 async function sitOut(ports: SettlePorts, delivery: Delivery): Promise<Verdict> {
   const { body, tier, runsOn, solo, redrives } = delivery;
-  const parsed = parseEnvelope(body);
-  if (!parsed.ok) return "again";
+  const read = usualMessage(body) ?? (await schemas()).parseMessage(body);
+  if ("check" in read || !read.ok) return "again";
   const sent = ports.queues.send({
     tier,
     runsOn,
-    envelope: parsed.envelope,
+    envelope: read.envelope,
     delaySeconds: longestDelaySeconds,
     solo,
     redrives,
@@ -72,14 +72,16 @@ async function checkLater({ queues }: SettlePorts, { tier }: Delivery, check: Li
   return "done";
 }
 
+/** The schemas of messages, for one of an unusual form. */
+const schemas = () => import("../../model/read-envelope.ts");
+
 async function redriveOne(ports: SettlePorts, delivery: Delivery): Promise<Verdict> {
-  const check = parseLineCheck(delivery.body);
-  if (check !== undefined) return checkLater(ports, delivery, check);
-  const parsed = parseEnvelope(delivery.body);
-  if (!parsed.ok) return (await import("../end/dead-letter.ts")).deadLetterUnreadable(ports, delivery, parsed.reason);
-  const record = await ports.records.get(parsed.envelope);
-  if (record === undefined || record.created_at > latestCreatedAt(parsed.envelope)) return "done";
-  const envelope = await newestKept(ports, record, parsed.envelope);
+  const read = usualMessage(delivery.body) ?? (await schemas()).parseMessage(delivery.body);
+  if ("check" in read) return checkLater(ports, delivery, read.check);
+  if (!read.ok) return (await import("../end/dead-letter.ts")).deadLetterUnreadable(ports, delivery, read.reason);
+  const record = await ports.records.get(read.envelope);
+  if (record === undefined || record.created_at > latestCreatedAt(read.envelope)) return "done";
+  const envelope = await newestKept(ports, record, read.envelope);
   if (!isKept(record, ports.clock.now())) {
     await extras.ended(ports, record);
     return "done";

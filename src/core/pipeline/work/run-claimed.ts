@@ -23,6 +23,8 @@ import { endOfUnknown } from "./unknown-type.ts";
 export interface RunPorts extends FlowPorts, AttemptPorts {
   tracing: Tracing;
   limiter: Limiter<FlowPorts>;
+  /** Adds Offload's own types to the registry. Absent: it has them. */
+  loadOwnTypes?: () => Promise<void>;
 }
 
 /** A message whose task is claimed, so that its attempt can start. */

@@ -1,9 +1,9 @@
 import { within } from "../../../util/within.ts";
 import type { Envelope } from "../../model/envelope.ts";
 import { LineUnavailable, PortUnavailable, WrittenLater } from "../../model/errors.ts";
-import { onFailedName } from "../../model/internal-names.ts";
-import { parseEnvelope, parseLineCheck } from "../../model/read-envelope.ts";
+import { isOwnName, onFailedName } from "../../model/internal-names.ts";
 import { iso, type TaskRecord } from "../../model/record.ts";
+import { usualMessage } from "../../model/usual-message.ts";
 import type { Verdict, Visibility } from "../../ports/queues.ts";
 import type { Delivery, Log, NewId } from "../../ports/tasks.ts";
 import { traceIdOf } from "../../ports/tracing.ts";
@@ -263,18 +263,19 @@ function messageFields({ envelope, delivery }: TaskMessage) {
  * whole. The verdict of both is known then.
  */
 export async function readMessage(ports: RunPorts, delivery: Delivery): Promise<TaskMessage | Verdict> {
-  const check = parseLineCheck(delivery.body);
-  if (check !== undefined) return ports.limiter.check(ports, delivery, check);
-  const parsed = parseEnvelope(delivery.body);
-  if (!parsed.ok) return deadLetterSafely(ports, delivery, parsed.reason);
-  const { envelope } = parsed;
+  const { body } = delivery;
+  const read = usualMessage(body) ?? (await import("../../model/read-envelope.ts")).parseMessage(body);
+  if ("check" in read) return ports.limiter.check(ports, delivery, read.check);
+  if (!read.ok) return deadLetterSafely(ports, delivery, read.reason);
+  const { envelope } = read;
   return { delivery, envelope, type: await typeOf(ports, envelope), ticket: delivery.ticket };
 }
 
-const typeOf = async (ports: RunPorts, envelope: Envelope): Promise<TaskType | undefined> =>
-  envelope.type === onFailedName
-    ? (await import("./on-failed.ts")).typeOf(ports, envelope)
-    : ports.registry.get(envelope.type);
+async function typeOf(ports: RunPorts, envelope: Envelope): Promise<TaskType | undefined> {
+  if (envelope.type === onFailedName) return (await import("./on-failed.ts")).typeOf(ports, envelope);
+  if (isOwnName(envelope.type) && !ports.registry.has(envelope.type)) await ports.loadOwnTypes?.();
+  return ports.registry.get(envelope.type);
+}
 
 /**
  * A DLQ that refuses the message, for example because it is too long once wrapped, must not stop the other messages.

@@ -1,8 +1,8 @@
 import { within } from "../../../util/within.ts";
 import { leaseSeconds } from "../../model/change.ts";
 import { messageText } from "../../model/envelope.ts";
-import { parseEnvelope } from "../../model/read-envelope.ts";
 import type { Ticket } from "../../model/ticket.ts";
+import { usualMessage } from "../../model/usual-message.ts";
 import type { WaitingTask } from "../../ports/flow.ts";
 import type { Verdict, Visibility } from "../../ports/queues.ts";
 import type { Delivery } from "../../ports/tasks.ts";
@@ -241,14 +241,15 @@ const sendAgain = ({ queues, log }: WorkPorts, begun: Begun): Promise<void> =>
     .catch((error: unknown) => log.warn("could not send a task's message again", { error: String(error) }));
 
 /**
- * The message of a task that a line let go, as if it had passed through the queue. Undefined: it is not an envelope.
+ * The message of a task that a line admitted, as if it had passed through the queue. Undefined: it is no envelope of
+ * the usual form, and goes through the queue.
  */
 function messageOf(ports: WorkPorts, task: WaitingTask, ticket: Ticket): TaskMessage | undefined {
   const { id, tier, runsOn } = task;
   const body = messageText(task.envelope);
-  const parsed = parseEnvelope(body);
-  if (!parsed.ok) return undefined;
-  const { envelope } = parsed;
+  const read = usualMessage(body);
+  if (read === undefined || "check" in read || !read.ok) return undefined;
+  const { envelope } = read;
   const delivery: Delivery = {
     tier,
     ...(runsOn === undefined ? {} : { runsOn }),
