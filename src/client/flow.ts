@@ -1,40 +1,15 @@
-import type { KeyLimitView, LimitsView, PausedView } from "../core/extras/limits/view-flow.ts";
 import type { Tier } from "../core/model/tier.ts";
-import type { TypeView } from "../operations/views.ts";
+import type {
+  KeyLimit,
+  TenantPause,
+  TierPause,
+  TypeBreaker,
+  TypeLimits,
+  TypeList,
+  TypePause,
+} from "../operations/views.ts";
 import type { CallOptions } from "./limits.ts";
 import { type ClientOptions, path, Transport } from "./transport.ts";
-
-/** A pause of a tier. `since` is null when it is not paused. */
-export interface TierPause {
-  tier: Tier;
-  paused: boolean;
-  since: string | null;
-}
-
-/** A pause of a tenant. `since` is null when it is not paused. */
-export interface TenantPause {
-  tenant_id: string;
-  paused: boolean;
-  since: string | null;
-}
-
-/** The pauses of a task type. Null: it is not paused for the caller's tenant. */
-export interface TypePause {
-  type: string;
-  paused: PausedView | null;
-}
-
-/** The limits of a task type that are in force. */
-export interface TypeLimits extends LimitsView {
-  type: string;
-}
-
-/** The task types with their limits, pauses and breakers, as the caller's tenant sees them. */
-export interface TypeList {
-  types: TypeView[];
-  /** Null: the tenant is not paused. */
-  tenant_paused_since: string | null;
-}
 
 /** Limits to set. A limit that is left out stays as it is; null is the limit of the definition again. */
 export interface NewLimits {
@@ -42,11 +17,6 @@ export interface NewLimits {
   concurrency?: number | null | undefined;
   /** Starts of one key: `limit` in `perSeconds`, evenly spaced. */
   rate?: { limit: number; perSeconds: number } | null | undefined;
-}
-
-/** The limit of one key of a type. */
-export interface KeyLimit extends KeyLimitView {
-  type: string;
 }
 
 /** The limit to set for one key. */
@@ -57,12 +27,6 @@ export interface NewKeyLimit {
   perSeconds?: number | undefined;
   /** The time after which the type's limit applies again. Default: never. */
   expiresInSeconds?: number | undefined;
-}
-
-/** The breaker of a type. Null: the type has none. */
-export interface TypeBreaker {
-  type: string;
-  breaker: TypeView["breaker"];
 }
 
 /** The option of a close: the key whose breaker is closed. Default: those of all keys. */

@@ -45,13 +45,15 @@ export const askedOf = (call: Call, { role, reach }: Pick<Act<never>, "role" | "
 
 async function bodyOf(call: Call, { body, bodyOptional }: AnyAct<never>): Promise<unknown> {
   if (body === undefined) return call.req.method === "POST" ? readNothing(call) : undefined;
-  const read = bodyOptional ? optionalJsonBody : jsonBody;
-  return expecting(body, async () => parseInput(body, await read(call)));
+  return bodyAs(call, body, bodyOptional ? optionalJsonBody : jsonBody);
 }
 
 /** Reads the body of a request without input. */
-export const readNothing = (call: Call) =>
-  expecting(nothing, async () => parseInput(nothing, await optionalJsonBody(call)));
+export const readNothing = (call: Call) => bodyAs(call, nothing, optionalJsonBody);
+
+/** Reads a body with a schema, which a refusal names. */
+export const bodyAs = <Schema extends z.ZodType>(call: Call, schema: Schema, read = jsonBody) =>
+  expecting(schema, async () => parseInput(schema, await read(call)));
 
 /** Default: an answer with a body is not stored. */
 export function shown(call: Call, { json, status, headers = { "cache-control": "no-store" } }: Answer): ApiResponse {

@@ -9,7 +9,7 @@ import type { AuditEntry as AuditView } from "../operations/views.ts";
 import { type ApiPorts, type HandlersOf, identify, problemOf } from "./api.ts";
 import { optionalJsonBody } from "./body.ts";
 import type { Call } from "./call.ts";
-import type { Cursors } from "./cursor.ts";
+import { type Cursors, pageAnswer } from "./cursor.ts";
 import { pageParameters, queryOf, timeParameter } from "./query.ts";
 import type { RouteHandler } from "./router.ts";
 import { type HttpFunction, isRecorded, type Route, type RouteName, routes } from "./routes.ts";
@@ -139,14 +139,10 @@ export const auditReads = (ports: AuditReadPorts) =>
       const { limit, cursor, scope: of, task_id: taskId, ...query } = queryOf(call, auditListSchema);
       if (of === "deployment") identify(call, "admin");
       const filters = { taskId, ...query };
-      const scope = { identity, list: `audit of the ${of}`, filters };
-      const from = cursor === undefined ? undefined : ports.cursors.read(scope, cursor);
       const tenantId = of === "deployment" ? wholeDeployment : identity.tenantId;
-      const page = await ports.audit.list({ tenantId, ...filters, limit, from });
-      call.header("cache-control", "no-store");
-      return call.json({
-        entries: page.items.map(entryView),
-        next_cursor: page.next === undefined ? null : ports.cursors.write(scope, page.next),
+      return pageAnswer(ports, call, { identity, list: `audit of the ${of}`, filters, cursor }, async (from) => {
+        const { items, next } = await ports.audit.list({ tenantId, ...filters, limit, from });
+        return { items: { entries: items.map(entryView) }, next };
       });
     },
   }) satisfies Partial<HandlersOf<"status">>;

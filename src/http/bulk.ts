@@ -1,18 +1,17 @@
 import * as z from "zod";
 import { groupsOf, ofEach } from "../core/control/all-tenants.ts";
 import { type DeadLetterFilter, matchByFilter, matchByIds, type ReadSoFar } from "../core/control/find-dead-letters.ts";
-import { type OperationAction, onTasks, type StartPorts, startOperation } from "../core/control/operation.ts";
-import { expecting } from "../core/model/expected.ts";
+import type { OperationAction } from "../core/control/operation.ts";
+import { onTasks, type StartPorts, startOperation } from "../core/control/operation.ts";
 import { systemTenant } from "../core/model/internal-names.ts";
-import { parseInput } from "../core/model/invalid.ts";
 import { Problem } from "../core/model/problem.ts";
 import type { TaskRecord } from "../core/model/record.ts";
 import type { DispatchPorts } from "../core/ports/steps.ts";
 import type { TenantList } from "../core/schedules/ports.ts";
 import { internalTypes } from "../core/task/internal-types.ts";
 import { isForAll } from "../operations/act.ts";
+import { bodyAs } from "./acts.ts";
 import { type ApiPorts, type HandlersOf, identify } from "./api.ts";
-import { jsonBody } from "./body.ts";
 import type { ApiResponse, Call } from "./call.ts";
 import { filterFields, filterOf } from "./dead-letters.ts";
 
@@ -76,11 +75,10 @@ export async function operationAnswer<Filter>(
 ): Promise<ApiResponse> {
   const caller = identify(call, "operator", "all");
   const forAll = isForAll(caller);
-  const selection = await expecting(schema, async () => parseInput(schema, await jsonBody(call)));
+  const selection = await bodyAs(call, schema);
   const { matched, missed } = forAll
     ? await matchInAll(ports, matcher, selection)
     : await matchIn(matcher, caller.tenantId, selection, { read: 0 });
-  call.header("cache-control", "no-store");
   const withCallback = matched.filter(({ callback }) => callback !== undefined).length;
   const dryRun = {
     matched: matched.length,
@@ -88,7 +86,7 @@ export async function operationAnswer<Filter>(
     // A discard ends nothing.
     ...(withCallback > 0 && action !== "discard" && { with_callback: withCallback }),
   };
-  if (selection.dry_run) return call.json(dryRun);
+  if (selection.dry_run) return call.unstored(dryRun);
   const identity = forAll ? { ...caller, tenantId: systemTenant } : caller;
   const correlationId = call.get("correlationId");
   const operationId = await startOperation(ports, {
@@ -111,7 +109,7 @@ export async function operationAnswer<Filter>(
   await call.get("addTarget")?.({ operation_id: operationId, matched: String(matched.length) });
   call.header("content-location", `/operations/${operationId}`);
   call.header("retry-after", "1");
-  return call.json({ operation_id: operationId, matched: matched.length }, 202);
+  return call.unstored({ operation_id: operationId, matched: matched.length }, 202);
 }
 
 interface Match {

@@ -117,6 +117,12 @@ export class Call {
     return this.body(JSON.stringify(value), status);
   }
 
+  /** JSON that no cache stores. */
+  unstored(value: unknown, status = 200): ApiResponse {
+    this.header("cache-control", "no-store");
+    return this.json(value, status);
+  }
+
   body(body: ApiResponse["body"], status = 200): ApiResponse {
     return { status, headers: this.#headers, body };
   }

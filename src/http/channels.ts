@@ -12,7 +12,6 @@ export const channelStarts = (ports: OpenChannelPorts) =>
         openChannel(ports, identity, await optionalJsonBody(call)),
       );
       // The URL is a secret: a program that has it hears the tasks.
-      call.header("cache-control", "no-store");
-      return call.json(view, 201);
+      return call.unstored(view, 201);
     },
   }) satisfies Partial<HandlersOf<"control">>;

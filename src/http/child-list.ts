@@ -5,6 +5,7 @@ import type { FamilyReadPorts } from "../core/pipeline/end/child-results.ts";
 import type { FindTaskPorts } from "../operations/task-of-key.ts";
 import { identify } from "./api.ts";
 import type { ApiResponse, Call } from "./call.ts";
+import { pageAnswer } from "./cursor.ts";
 import { findTask } from "./find-task.ts";
 import { pageParameters, queryOf } from "./query.ts";
 import { type TaskListPorts, viewsOf } from "./task-list.ts";
@@ -20,12 +21,9 @@ export async function childListAnswer(
   const identity = identify(call);
   const parent = await findTask(ports, call, identity);
   const { limit, cursor, status } = queryOf(call, childListSchema);
-  const scope = { identity, list: "children", filters: { parent: parent.task_id, status } };
-  const from = cursor === undefined ? undefined : ports.cursors.read(scope, cursor);
-  const page = await listChildren(ports, parent, status, { limit, from });
-  call.header("cache-control", "no-store");
-  return call.json({
-    tasks: await viewsOf(ports, page.items),
-    next_cursor: page.next === undefined ? null : ports.cursors.write(scope, page.next),
+  const filters = { parent: parent.task_id, status };
+  return pageAnswer(ports, call, { identity, list: "children", filters, cursor }, async (from) => {
+    const { items, next } = await listChildren(ports, parent, status, { limit, from });
+    return { items: { tasks: await viewsOf(ports, items) }, next };
   });
 }

@@ -2,12 +2,36 @@ import { canonicalJson } from "../core/model/idempotency.ts";
 import type { Identity } from "../core/model/identity.ts";
 import { Problem } from "../core/model/problem.ts";
 import { createHmac, timingSafeEqual } from "../util/node-crypto.ts";
+import type { ApiResponse, Call } from "./call.ts";
 
 /** The caller, list and filters for which a cursor is valid. */
 export interface CursorScope {
   identity: Identity;
   list: string;
   filters: Record<string, unknown>;
+}
+
+/** A list of which a caller asks for a page. Default of `filters`: none. */
+interface Listed extends Omit<CursorScope, "filters">, Partial<Pick<CursorScope, "filters">> {
+  cursor: string | undefined;
+}
+
+/** The items of a page, under their name in the answer, and the place where the next page begins. */
+interface PageOfList {
+  items: Readonly<Record<string, readonly unknown[]>>;
+  next: string | undefined;
+}
+
+/** Answers with a page of a list. `read` gets the place where it begins. Undefined: it is the first one. */
+export async function pageAnswer(
+  { cursors }: { cursors: Cursors },
+  call: Call,
+  { cursor, filters = {}, ...list }: Listed,
+  read: (from: string | undefined) => Promise<PageOfList>,
+): Promise<ApiResponse> {
+  const scope = { ...list, filters };
+  const { items, next } = await read(cursor === undefined ? undefined : cursors.read(scope, cursor));
+  return call.unstored({ ...items, next_cursor: next === undefined ? null : cursors.write(scope, next) });
 }
 
 /** Writes and reads cursors. They are opaque to clients, and signed, so that each is valid for its scope only. */

@@ -10,6 +10,7 @@ import { ofOperators, operationIn, shownOperation } from "../operations/operatio
 import { askedOf, shown } from "./acts.ts";
 import { type HandlersOf, identify } from "./api.ts";
 import type { ApiResponse, Call } from "./call.ts";
+import { pageAnswer } from "./cursor.ts";
 import { pageParameters, queryOf, timeParameter } from "./query.ts";
 import type { StatusPorts } from "./status.ts";
 
@@ -62,15 +63,13 @@ async function listAnswer(ports: LetterReadPorts, call: Call): Promise<ApiRespon
   const identity = identify(call, "viewer", "all");
   const { limit, cursor, ...fields } = queryOf(call, letterListSchema);
   const filter = filterOf(fields);
-  const scope = { identity, list: "dead-letters", filters: { ...filter } };
-  const from = cursor === undefined ? undefined : ports.cursors.read(scope, cursor);
-  const page = isForAll(identity)
-    ? await listDeadLettersOfAll(ports, filter, { limit, from })
-    : await listDeadLetters(ports, identity.tenantId, filter, { limit, from });
-  call.header("cache-control", "no-store");
-  return call.json({
-    dead_letters: seesInputs(identity) ? page.items : page.items.map((letter) => ({ ...letter, input: null })),
-    next_cursor: page.next === undefined ? null : ports.cursors.write(scope, page.next),
+  const filters = { ...filter };
+  return pageAnswer(ports, call, { identity, list: "dead-letters", filters, cursor }, async (from) => {
+    const { items, next } = isForAll(identity)
+      ? await listDeadLettersOfAll(ports, filter, { limit, from })
+      : await listDeadLetters(ports, identity.tenantId, filter, { limit, from });
+    const letters = seesInputs(identity) ? items : items.map((letter) => ({ ...letter, input: null }));
+    return { items: { dead_letters: letters }, next };
   });
 }
 
@@ -80,13 +79,10 @@ async function groupsAnswer(ports: LetterReadPorts, call: Call): Promise<ApiResp
   const groups = isForAll(identity)
     ? await groupDeadLettersOfAll(ports, filter)
     : await groupDeadLetters(ports, identity.tenantId, filter);
-  call.header("cache-control", "no-store");
-  return call.json(groups);
+  return call.unstored(groups);
 }
 
 async function operationAnswer(ports: StatusPorts, call: Call): Promise<ApiResponse> {
-  return shown(
-    call,
-    shownOperation(ports, await operationIn(ports, askedOf(call, { ...ofOperators, role: "viewer" }))),
-  );
+  const asked = askedOf(call, { ...ofOperators, role: "viewer" });
+  return shown(call, shownOperation(ports, await operationIn(ports, asked)));
 }

@@ -7,7 +7,7 @@ import type { FindTaskPorts } from "../operations/task-of-key.ts";
 import type { FailedWebhook, WebhookTries, WebhookTry } from "../operations/views.ts";
 import { type HandlersOf, identify } from "./api.ts";
 import type { ApiResponse, Call } from "./call.ts";
-import type { Cursors } from "./cursor.ts";
+import { type Cursors, pageAnswer } from "./cursor.ts";
 import { findTask } from "./find-task.ts";
 import { pageParameters, queryOf } from "./query.ts";
 
@@ -26,9 +26,8 @@ export const deliveryReads = (ports: DeliveryReadPorts) =>
     listDeliveries: async (call) => {
       const record = await findTask(ports, call, identify(call));
       const deliveries = await ports.deliveries.ofTask(record);
-      call.header("cache-control", "no-store");
       const newest = deliveries.at(-1);
-      return call.json({
+      return call.unstored({
         state: newest?.state ?? null,
         next_try_at: newest?.next_try_at ?? null,
         deliveries: deliveries.flatMap(triesOf),
@@ -51,17 +50,15 @@ const triesOf = ({ id, tries }: Delivery): WebhookTry[] =>
 async function failedAnswer(ports: DeliveryReadPorts, call: Call): Promise<ApiResponse> {
   const identity = identify(call, "viewer", "all");
   const { limit, cursor } = queryOf(call, deliveryListSchema);
-  const scope = { identity, list: "deliveries", filters: { status: "failed" } };
-  const from = cursor === undefined ? undefined : ports.cursors.read(scope, cursor);
   const read: ReadOfTenant<Delivery> = (tenantId, one) => ports.deliveries.listFailed({ tenantId, ...one });
   const forAll = isForAll(identity);
-  const page = forAll
-    ? await mergeTenants(ports.tenants, { keyOf: failedKey, read }, { limit, from })
-    : await read(identity.tenantId, { limit, from });
-  call.header("cache-control", "no-store");
-  return call.json({
-    deliveries: page.items.map((one) => ({ ...failedView(one), ...(forAll && { tenant_id: one.tenant_id }) })),
-    next_cursor: page.next === undefined ? null : ports.cursors.write(scope, page.next),
+  const filters = { status: "failed" };
+  return pageAnswer(ports, call, { identity, list: "deliveries", filters, cursor }, async (from) => {
+    const { items, next } = forAll
+      ? await mergeTenants(ports.tenants, { keyOf: failedKey, read }, { limit, from })
+      : await read(identity.tenantId, { limit, from });
+    const views = items.map((one) => ({ ...failedView(one), ...(forAll && { tenant_id: one.tenant_id }) }));
+    return { items: { deliveries: views }, next };
   });
 }
 

@@ -6,7 +6,6 @@ export const deploymentReads = ({ deployments }: { deployments: Pick<Deployments
   ({
     listDeployments: async (call) => {
       identify(call, "viewer", "all");
-      call.header("cache-control", "no-store");
-      return call.json({ deployments: await deployments.newest() });
+      return call.unstored({ deployments: await deployments.newest() });
     },
   }) satisfies Partial<HandlersOf<"status">>;

@@ -7,7 +7,6 @@ export const keyReads = ({ keys }: { keys: KeyStore }) =>
   ({
     listKeys: async (call) => {
       const { tenantId } = identify(call, "admin");
-      call.header("cache-control", "no-store");
-      return call.json({ keys: (await keys.list(tenantId)).map(keyView) });
+      return call.unstored({ keys: (await keys.list(tenantId)).map(keyView) });
     },
   }) satisfies Partial<HandlersOf<"status">>;

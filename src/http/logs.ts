@@ -7,18 +7,10 @@ import type { TaskLogView } from "../operations/views.ts";
 import { type HandlersOf, identify } from "./api.ts";
 import type { Cursors } from "./cursor.ts";
 import { findTask } from "./find-task.ts";
-import { pageParameters, queryOf } from "./query.ts";
+import { numberUpTo, pageParameters, queryOf } from "./query.ts";
 
 /** Query of `GET /tasks/{id}/logs`. */
-export const logListSchema = z.object({
-  ...pageParameters,
-  limit: z
-    .string()
-    .regex(/^\d{1,4}$/, "expected a whole number from 1 to 1000")
-    .transform(Number)
-    .pipe(z.int().min(1).max(1_000))
-    .default(100),
-});
+export const logListSchema = z.object({ ...pageParameters, limit: numberUpTo(1_000).default(100) });
 
 export interface LogPorts extends FindTaskPorts {
   logs: TaskLogs;
@@ -46,7 +38,6 @@ export const logReads = (ports: LogPorts) =>
         next_cursor: page.next === undefined ? null : ports.cursors.write(scope, page.next),
         complete: page.next === undefined,
       };
-      call.header("cache-control", "no-store");
-      return call.json(view);
+      return call.unstored(view);
     },
   }) satisfies Partial<HandlersOf<"status">>;

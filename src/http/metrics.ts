@@ -3,17 +3,10 @@ import { type MetricHistory, spanOf } from "../core/control/metric-history.ts";
 import { iso } from "../core/model/record.ts";
 import type { Clock } from "../core/ports/tasks.ts";
 import { type HandlersOf, identify } from "./api.ts";
-import { queryOf } from "./query.ts";
+import { numberUpTo, queryOf } from "./query.ts";
 
 /** Query of `GET /metrics`. */
-export const metricsSchema = z.object({
-  hours: z
-    .string()
-    .regex(/^\d{1,2}$/, "expected a whole number from 1 to 24")
-    .transform(Number)
-    .pipe(z.int().min(1).max(24))
-    .default(3),
-});
+export const metricsSchema = z.object({ hours: numberUpTo(24).default(3) });
 
 /** Handlers that read what the deployment measured. */
 export const metricReads = ({ clock, history }: { clock: Clock; history: MetricHistory }) =>
@@ -23,8 +16,7 @@ export const metricReads = ({ clock, history }: { clock: Clock; history: MetricH
       const { hours } = queryOf(call, metricsSchema);
       const span = spanOf(clock.now(), hours);
       const series = await history.series(span);
-      call.header("cache-control", "no-store");
-      return call.json({
+      return call.unstored({
         from: iso(span.from * 1000),
         to: iso(span.to * 1000),
         period_seconds: span.periodSeconds,
@@ -33,7 +25,6 @@ export const metricReads = ({ clock, history }: { clock: Clock; history: MetricH
     },
     listAlarms: async (call) => {
       identify(call, "admin", "all");
-      call.header("cache-control", "no-store");
-      return call.json({ alarms: await history.alarms() });
+      return call.unstored({ alarms: await history.alarms() });
     },
   }) satisfies Partial<HandlersOf<"control">>;

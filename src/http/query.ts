@@ -24,13 +24,17 @@ export const timeParameter = timeText.transform((text, context) => {
   return z.NEVER;
 });
 
-export const pageParameters = {
-  limit: z
+/** A whole number from 1 on in a query. */
+export const numberUpTo = (most: number) =>
+  z
     .string()
-    .regex(/^\d{1,3}$/, "expected a whole number from 1 to 100")
+    .regex(new RegExp(`^\\d{1,${String(most).length}}$`), `expected a whole number from 1 to ${most}`)
     .transform(Number)
-    .pipe(z.int().min(1).max(100))
-    .default(50),
+    .pipe(z.int().min(1).max(most));
+
+/** The parameters of a list. */
+export const pageParameters = {
+  limit: numberUpTo(100).default(50),
   cursor: z.string().max(2048).optional(),
 };
 

@@ -1,8 +1,6 @@
 import * as z from "zod";
 import { chainTenants, type ReadOfTenant } from "../core/control/all-tenants.ts";
 import { startOperation } from "../core/control/operation.ts";
-import { expecting } from "../core/model/expected.ts";
-import { parseInput } from "../core/model/invalid.ts";
 import { Problem } from "../core/model/problem.ts";
 import { deliveryStates } from "../core/model/words.ts";
 import { deliveriesOf, findReceiver, type LogPorts, type ReceiverPorts } from "../core/notify/manage-receivers.ts";
@@ -13,11 +11,10 @@ import type { TenantList } from "../core/schedules/ports.ts";
 import { isForAll } from "../operations/act.ts";
 import { receiverIn, receiverView } from "../operations/receiver.ts";
 import type { ReceiverDelivery } from "../operations/views.ts";
-import { askedOf, shown } from "./acts.ts";
+import { askedOf, bodyAs, shown } from "./acts.ts";
 import { type HandlersOf, identify } from "./api.ts";
-import { jsonBody } from "./body.ts";
 import type { ApiResponse, Call } from "./call.ts";
-import type { Cursors } from "./cursor.ts";
+import { type Cursors, pageAnswer } from "./cursor.ts";
 import { pageParameters, queryOf, timeParameter } from "./query.ts";
 
 /** Query of `GET /webhooks`. */
@@ -62,16 +59,13 @@ export const receiverReads = (ports: ReceiverReadPorts) =>
       const key = keyOf(call);
       const identity = identify(call, "viewer");
       const { limit, cursor, ...filters } = queryOf(call, receiverDeliveryListSchema);
-      const scope = { identity, list: "receiver-deliveries", filters: { ...filters, ...key } };
-      const from = cursor === undefined ? undefined : ports.cursors.read(scope, cursor);
-      await findReceiver(ports, key);
       const { status, ...times } = filters;
-      const page = await deliveriesOf(ports, key, { limit, from, ...times });
-      const shown = page.items.filter(({ state }) => status === undefined || state === status);
-      call.header("cache-control", "no-store");
-      return call.json({
-        deliveries: shown.map(deliveryView),
-        next_cursor: page.next === undefined ? null : ports.cursors.write(scope, page.next),
+      const list = { identity, list: "receiver-deliveries", filters: { ...filters, ...key }, cursor };
+      return pageAnswer(ports, call, list, async (from) => {
+        await findReceiver(ports, key);
+        const { items, next } = await deliveriesOf(ports, key, { limit, from, ...times });
+        const shown = items.filter(({ state }) => status === undefined || state === status);
+        return { items: { deliveries: shown.map(deliveryView) }, next };
       });
     },
   }) satisfies Partial<HandlersOf<"status">>;
@@ -79,15 +73,13 @@ export const receiverReads = (ports: ReceiverReadPorts) =>
 async function listAnswer(ports: ReceiverReadPorts, call: Call): Promise<ApiResponse> {
   const identity = identify(call, "viewer", "all");
   const { limit, cursor } = queryOf(call, receiverListSchema);
-  const scope = { identity, list: "receivers", filters: {} };
-  const from = cursor === undefined ? undefined : ports.cursors.read(scope, cursor);
   const read = pageOfTenant(ports.receivers);
   const forAll = isForAll(identity);
-  const page = await (forAll ? chainTenants(ports, read, { limit, from }) : read(identity.tenantId, { limit, from }));
-  call.header("cache-control", "no-store");
-  return call.json({
-    webhooks: page.items.map((one) => ({ ...receiverView(one), ...(forAll && { tenant_id: one.tenant_id }) })),
-    next_cursor: page.next === undefined ? null : ports.cursors.write(scope, page.next),
+  return pageAnswer(ports, call, { identity, list: "receivers", cursor }, async (from) => {
+    const page = { limit, from };
+    const { items, next } = await (forAll ? chainTenants(ports, read, page) : read(identity.tenantId, page));
+    const views = items.map((one) => ({ ...receiverView(one), ...(forAll && { tenant_id: one.tenant_id }) }));
+    return { items: { webhooks: views }, next };
   });
 }
 
@@ -138,12 +130,10 @@ function deliveryView({ id, task_id, body, ...delivery }: Delivery): ReceiverDel
 async function replayAnswer(ports: ReplayPorts, call: Call): Promise<ApiResponse> {
   const key = keyOf(call);
   const identity = identify(call, "operator");
-  const read = async () => parseInput(replayDeliveriesSchema, await jsonBody(call));
-  const { status, dry_run, per_second: perSecond, ...times } = await expecting(replayDeliveriesSchema, read);
+  const { status, dry_run, per_second: perSecond, ...times } = await bodyAs(call, replayDeliveriesSchema);
   await findReceiver(ports, key);
   const matched = await matching(ports, key, status, times);
-  call.header("cache-control", "no-store");
-  if (dry_run) return call.json({ matched: matched.length });
+  if (dry_run) return call.unstored({ matched: matched.length });
   const operationId = await startOperation(ports, {
     action: "redeliver",
     matched: matched.map(({ task_id, id }) => [task_id, id] as const),
@@ -153,7 +143,7 @@ async function replayAnswer(ports: ReplayPorts, call: Call): Promise<ApiResponse
   });
   call.header("content-location", `/operations/${operationId}`);
   call.header("retry-after", "1");
-  return call.json({ operation_id: operationId, matched: matched.length }, 202);
+  return call.unstored({ operation_id: operationId, matched: matched.length }, 202);
 }
 
 /** @throws Problem `invalid_input` when too many match */

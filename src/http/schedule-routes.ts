@@ -3,7 +3,6 @@ import { chainTenants, type ReadOfTenant } from "../core/control/all-tenants.ts"
 import { AnswerRoom } from "../core/control/list.ts";
 import { expecting } from "../core/model/expected.ts";
 import { type Identity, seesInputs } from "../core/model/identity.ts";
-import { parseInput } from "../core/model/invalid.ts";
 import { iso } from "../core/model/record.ts";
 import type { SubmitPorts } from "../core/pipeline/submit/submit-ports.ts";
 import type { Clock, Page } from "../core/ports/tasks.ts";
@@ -29,12 +28,12 @@ import {
 import { isForAll } from "../operations/act.ts";
 import { scheduleIn } from "../operations/schedule.ts";
 import { logWrite } from "../operations/schedules.ts";
-import { askedOf, readNothing } from "./acts.ts";
+import { askedOf, bodyAs, readNothing } from "./acts.ts";
 import { type ApiPorts, type HandlersOf, identify } from "./api.ts";
 import { jsonBody } from "./body.ts";
 import type { ApiResponse, Call } from "./call.ts";
-import type { Cursors } from "./cursor.ts";
-import { pageParameters, queryOf } from "./query.ts";
+import { type Cursors, pageAnswer } from "./cursor.ts";
+import { numberUpTo, pageParameters, queryOf } from "./query.ts";
 import { acceptedAnswer } from "./submit.ts";
 import { idempotencyKeyOf } from "./submit-ports.ts";
 
@@ -51,24 +50,15 @@ const defaultCount = 5;
 /** Query of `GET /schedules`. */
 export const scheduleListSchema = z.object(pageParameters);
 /** Query of requests for a rule's next times. */
-export const countSchema = z.object({
-  count: z
-    .string()
-    .regex(/^\d{1,3}$/, "expected a whole number from 1 to 100")
-    .transform(Number)
-    .pipe(z.int().min(1).max(100))
-    .optional(),
-});
+export const countSchema = z.object({ count: numberUpTo(100).optional() });
 
 /** Handlers that read schedules, and the next times of rules. */
 export const scheduleReads = (ports: ScheduleReadPorts) =>
   ({
     listSchedules: (call) => listAnswer(ports, call),
     readSchedule: async (call) => {
-      const identity = identify(call, "viewer", "all");
       const view = await viewOf(ports, keyOf(ports, call));
-      call.header("cache-control", "no-store");
-      return call.json(forReader(identity)(view));
+      return call.unstored(forReader(identify(call, "viewer", "all"))(view));
     },
     listNextTimes: async (call) => {
       const key = keyOf(ports, call);
@@ -82,8 +72,8 @@ export const scheduleReads = (ports: ScheduleReadPorts) =>
     previewSchedule: async (call) => {
       identify(call, "viewer");
       const query = queryOf(call, countSchema);
-      const read = async () => parseInput(previewSchema, await jsonBody(call));
-      const { rule, from, created_at, count = query.count ?? defaultCount } = await expecting(previewSchema, read);
+      const body = await bodyAs(call, previewSchema);
+      const { rule, from, created_at, count = query.count ?? defaultCount } = body;
       const start = from ?? iso(ports.clock.now());
       return nextAnswer(call, nextTimes(rule, created_at ?? start, Date.parse(start), count));
     },
@@ -136,20 +126,16 @@ const keyOf = (ports: ScheduleReadPorts, call: Call): ScheduleKey =>
 async function listAnswer(ports: ScheduleReadPorts, call: Call): Promise<ApiResponse> {
   const identity = identify(call, "viewer", "all");
   const { limit, cursor } = queryOf(call, scheduleListSchema);
-  const scope = { identity, list: "schedules", filters: {} };
-  const from = cursor === undefined ? startOfApp : ports.cursors.read(scope, cursor);
-  const room = new AnswerRoom();
-  const ofApp = from.startsWith(startOfApp) ? await appPage(ports, identity, room, { limit, from }) : noViews;
-  const left = limit - ofApp.items.length;
-  const hasMore = ofApp.next !== undefined || left === 0;
-  const start = from.startsWith(startOfApp) ? undefined : from;
-  const stored = hasMore ? noViews : await storedPage(ports, identity, room, { limit: left, from: start });
-  // Nothing of the app is behind this place: the list goes on with the schedules of clients.
-  const next = ofApp.next ?? (left === 0 ? `${startOfApp}~` : stored.next);
-  call.header("cache-control", "no-store");
-  return call.json({
-    schedules: [...ofApp.items, ...stored.items].map(forReader(identity)),
-    next_cursor: next === undefined ? null : ports.cursors.write(scope, next),
+  return pageAnswer(ports, call, { identity, list: "schedules", cursor }, async (from = startOfApp) => {
+    const room = new AnswerRoom();
+    const ofApp = from.startsWith(startOfApp) ? await appPage(ports, identity, room, { limit, from }) : noViews;
+    const left = limit - ofApp.items.length;
+    const hasMore = ofApp.next !== undefined || left === 0;
+    const start = from.startsWith(startOfApp) ? undefined : from;
+    const stored = hasMore ? noViews : await storedPage(ports, identity, room, { limit: left, from: start });
+    // Nothing of the app is behind this place: the list goes on with the schedules of clients.
+    const next = ofApp.next ?? (left === 0 ? `${startOfApp}~` : stored.next);
+    return { items: { schedules: [...ofApp.items, ...stored.items].map(forReader(identity)) }, next };
   });
 }
 
@@ -212,7 +198,4 @@ async function storedPage(
 /** Sorts before every id. */
 const beforeAllIds = "-";
 
-function nextAnswer(call: Call, times: readonly number[]): ApiResponse {
-  call.header("cache-control", "no-store");
-  return call.json({ next: times.map(iso) });
-}
+const nextAnswer = (call: Call, times: readonly number[]): ApiResponse => call.unstored({ next: times.map(iso) });

@@ -46,8 +46,7 @@ export function taskReads(ports: StatusPorts) {
     readHealth: (call) => call.json({ status: "ok", ...ports.health }),
     readIdentity: (call) => {
       const { tenantId, principal, role, inputs } = identify(call, "submitter", "all");
-      call.header("cache-control", "no-store");
-      return call.json({ tenant_id: tenantId, principal, role, ...(inputs && { inputs }) });
+      return call.unstored({ tenant_id: tenantId, principal, role, ...(inputs && { inputs }) });
     },
     readOpenApi: (call) => {
       call.header("cache-control", "public, max-age=300");
@@ -60,8 +59,7 @@ export function taskReads(ports: StatusPorts) {
       const identity = identify(call);
       const forOperator = identity.role !== "submitter";
       const attempts = await attemptsOf(ports, await findTask(ports, call, identity), { stacks: forOperator });
-      call.header("cache-control", "no-store");
-      return call.json({ attempts: attempts.map((attempt) => attemptView(attempt, forOperator)) });
+      return call.unstored({ attempts: attempts.map((attempt) => attemptView(attempt, forOperator)) });
     },
     listChildren: async (call) => (await import("./child-list.ts")).childListAnswer(ports, call),
     readResult: async (call) => resultAnswer(ports, call, await guarded(call)),

@@ -27,8 +27,7 @@ export async function batchAnswer(ports: SubmitApiPorts, call: Call): Promise<Ap
   );
   const tasks = entries.map((entry) => entryView(ports, entry, correlationId));
   const accepted = entries.filter((entry) => "accepted" in entry).length;
-  call.header("cache-control", "no-store");
-  return call.json({ accepted, refused: entries.length - accepted, tasks }, 202);
+  return call.unstored({ accepted, refused: entries.length - accepted, tasks }, 202);
 }
 
 function entryView(ports: SubmitApiPorts, entry: BatchEntry, correlationId: string) {

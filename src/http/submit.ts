@@ -43,7 +43,6 @@ export function acceptedAnswer(ports: { clock: Clock }, call: Call, accepted: Ac
   const view = acceptedView(accepted, ports.clock);
   call.header("content-location", view.poll_url);
   call.header("retry-after", "1");
-  call.header("cache-control", "no-store");
   if (accepted.replayed) call.header("idempotent-replayed", "true");
-  return call.json(view, 202);
+  return call.unstored(view, 202);
 }

@@ -8,7 +8,7 @@ import type { TenantList } from "../core/schedules/ports.ts";
 import { isForAll } from "../operations/act.ts";
 import { identify } from "./api.ts";
 import type { ApiResponse, Call } from "./call.ts";
-import type { Cursors } from "./cursor.ts";
+import { type Cursors, pageAnswer } from "./cursor.ts";
 import { taskListQuery } from "./query.ts";
 
 export interface TaskListPorts extends ViewPorts {
@@ -35,20 +35,18 @@ const readAll = (ports: TaskListPorts, read: ReadOfTenant<TaskRecord>, page: Pag
 export async function listAnswer(ports: TaskListPorts, call: Call): Promise<ApiResponse> {
   const identity = identify(call, "submitter", "all");
   const { filter, limit, cursor, q } = taskListQuery(call);
-  const scope = { identity, list: "tasks", filters: { ...filter, q } };
-  const from = cursor === undefined ? undefined : ports.cursors.read(scope, cursor);
   const read: ReadOfTenant<TaskRecord> = (tenantId, page) =>
     q === undefined
       ? listTasks(ports, { ...identity, tenantId }, filter, page)
       : searchTasks(ports, { ...identity, tenantId }, filter, q, page);
   const forAll = isForAll(identity);
-  const page = forAll
-    ? await readAll(ports, read, { limit, from }, q !== undefined)
-    : await read(identity.tenantId, { limit, from });
-  const views = await viewsOf(ports, page.items);
-  call.header("cache-control", "no-store");
-  return call.json({
-    tasks: forAll ? views.map((view, at) => ({ ...view, tenant_id: page.items[at]?.tenant_id })) : views,
-    next_cursor: page.next === undefined ? null : ports.cursors.write(scope, page.next),
+  const filters = { ...filter, q };
+  return pageAnswer(ports, call, { identity, list: "tasks", filters, cursor }, async (from) => {
+    const { items, next } = forAll
+      ? await readAll(ports, read, { limit, from }, q !== undefined)
+      : await read(identity.tenantId, { limit, from });
+    const views = await viewsOf(ports, items);
+    const tasks = forAll ? views.map((view, at) => ({ ...view, tenant_id: items[at]?.tenant_id })) : views;
+    return { items: { tasks }, next };
   });
 }

@@ -7,7 +7,7 @@ import type { Clock, Records } from "../core/ports/tasks.ts";
 import type { TenantList } from "../core/schedules/ports.ts";
 import type { TenantInfo } from "../operations/views.ts";
 import { type HandlersOf, identify } from "./api.ts";
-import type { Cursors } from "./cursor.ts";
+import { type Cursors, pageAnswer } from "./cursor.ts";
 import { pageParameters, queryOf } from "./query.ts";
 
 /** Query of `GET /tenants`. */
@@ -43,23 +43,20 @@ async function countedTenants(ports: TenantReadPorts, ids: readonly string[]): P
 export const tenantReads = (ports: TenantReadPorts) =>
   ({
     listTenants: async (call) => {
-      const { tenants, flowSettings, cursors } = ports;
+      const { tenants, flowSettings } = ports;
       // All tenants are listed whatever `tenant` is.
       const identity = identify(call, "admin", "all");
       const { limit, cursor } = queryOf(call, tenantListSchema);
-      const scope = { identity, list: "tenants", filters: {} };
-      const from = cursor === undefined ? undefined : cursors.read(scope, cursor);
-      const [page, settings] = await Promise.all([tenants.list({ limit, from }), flowSettings.all()]);
-      const counted = await countedTenants(ports, page.items);
-      const next = counted.length < page.items.length ? counted.at(-1)?.[0] : page.next;
-      const names = byName(settings);
-      const pauseOf = (tenantId: string) => names.get(pauseName({ scope: "tenant", tenantId })) as Pause | undefined;
-      call.header("cache-control", "no-store");
-      return call.json({
-        tenants: counted.map(
+      return pageAnswer(ports, call, { identity, list: "tenants", cursor }, async (from) => {
+        const [page, settings] = await Promise.all([tenants.list({ limit, from }), flowSettings.all()]);
+        const counted = await countedTenants(ports, page.items);
+        const next = counted.length < page.items.length ? counted.at(-1)?.[0] : page.next;
+        const names = byName(settings);
+        const pauseOf = (tenantId: string) => names.get(pauseName({ scope: "tenant", tenantId })) as Pause | undefined;
+        const infos = counted.map(
           ([id, counts]): TenantInfo => ({ tenant_id: id, paused_since: pauseOf(id)?.since ?? null, ...counts }),
-        ),
-        next_cursor: next === undefined ? null : cursors.write(scope, next),
+        );
+        return { items: { tenants: infos }, next };
       });
     },
   }) satisfies Partial<HandlersOf<"status">>;

@@ -13,6 +13,5 @@ export async function uploadAnswer(ports: SubmitApiPorts, call: Call): Promise<A
     createUpload(withFiles(ports), { identity, body: await jsonBody(call) }),
   );
   // The URL is a secret: it is all that a sender of the bytes needs.
-  call.header("cache-control", "no-store");
-  return call.json(view, 201);
+  return call.unstored(view, 201);
 }

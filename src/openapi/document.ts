@@ -3,11 +3,11 @@ import type { Role } from "../core/model/identity.ts";
 import type { ProblemCode } from "../core/model/problem.ts";
 import type { Catalog } from "../core/task/catalog.ts";
 import { type ApiRoute, apiRoutes, isChange, isOpen } from "../http/routes.ts";
+import { descriptions } from "./descriptions.ts";
 import { parameterTexts, withFieldTexts } from "./fields.ts";
-import { type Json, namedSchemas, parameterSchema, refOf } from "./json-schema.ts";
-import type { Answer, Operation } from "./operation.ts";
-import { operations } from "./operations.ts";
+import { type Json, namedSchemas, parameterSchema, refOf, refToNamed } from "./json-schema.ts";
 import { headersOf, ProblemResponses, parameterParts, parameterRef, pathParameter } from "./parts.ts";
+import type { Answer, Description } from "./route-text.ts";
 import { type TaskTypeParts, taskTypeParts } from "./task-types.ts";
 
 const description = `Submits tasks, and reads and controls them.
@@ -78,10 +78,11 @@ const tokenProblems: readonly ProblemCode[] = ["unauthenticated", "forbidden", "
 function operationObject(route: ApiRoute, types: TaskTypeParts, problems: ProblemResponses): Json {
   const { name, path } = route;
   const open = isOpen(route);
-  const operation = operations[name];
-  const { tag, summary, role = "submitter", body, form, example, answers: good, problems: own = [] } = operation;
-  const texts = [operation.description, open ? undefined : roleText(route, role)].filter((text) => text !== undefined);
-  const codes: ProblemCode[] = [...own, ...(open ? [] : tokenProblems), "internal"];
+  const described = descriptions[name];
+  const { tag, summary, role = "submitter", body, form, example, answers: good, problems: own } = described;
+  const texts = [described.description, open ? undefined : roleText(route, role)].filter((text) => text !== undefined);
+  const notFound = !open && path.includes("{") ? (["not_found"] as const) : [];
+  const codes: ProblemCode[] = [...notFound, ...own, ...(open ? [] : tokenProblems), "internal"];
   const responses = Object.entries(good).map(([status, answer]) => [status, responseObject(answer, types)]);
   return {
     operationId: name,
@@ -89,12 +90,12 @@ function operationObject(route: ApiRoute, types: TaskTypeParts, problems: Proble
     summary,
     ...(texts.length === 0 ? {} : { description: texts.join(" ") }),
     ...(open ? { security: [] } : {}),
-    parameters: parametersOf(path, open, operation),
+    parameters: parametersOf(path, open, described),
     ...(body === undefined
       ? {}
       : {
           requestBody: {
-            required: operation.bodyOptional !== true,
+            required: described.bodyOptional !== true,
             content: {
               "application/json": {
                 schema: body === "submit" ? types.submit : refOf(body),
@@ -129,11 +130,11 @@ const contentOf = (body: NonNullable<Answer["body"]>, types: TaskTypeParts): Jso
     ? { "application/json": { schema: types.result }, "*/*": {} }
     : body === "page"
       ? { "text/html": {} }
-      : { "application/json": { schema: refOf(body) } };
+      : { "application/json": { schema: refToNamed(body) } };
 
 const isRequired = (schema: z.ZodType): boolean => !schema.safeParse(undefined).success;
 
-function parametersOf(path: string, open: boolean, { query, parameters = [] }: Operation): Json[] {
+function parametersOf(path: string, open: boolean, { query, parameters = [] }: Description): Json[] {
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => pathParameter(name));
   const inQuery = Object.entries(query?.shape ?? {}).map(([name, schema]) => ({
     name,

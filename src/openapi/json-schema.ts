@@ -11,36 +11,60 @@ export const refTo = (id: string): Json => ({ $ref: `${place}${id}` });
 
 /** Schemas with a name in the document. */
 const names = z.registry<{ id: string }>();
-const schemas = new Map<string, z.ZodType>();
+const known = new Set<string>();
 
 /** Names a schema in the document. */
 export function withName<Schema extends z.ZodType>(id: string, schema: Schema): Schema {
   names.add(schema, { id });
-  schemas.set(id, schema);
+  known.add(id);
   return schema;
 }
 
+/** Names an object in the document. */
+export const object = <Shape extends z.core.$ZodLooseShape>(id: string, shape: Shape) => withName(id, z.object(shape));
+
 /**
- * Returns a function that returns its schema. The compiler compares the schema with the type of the view in both
- * directions: a field, or a word of a list, that one of the two lacks does not compile.
+ * Returns a function that names an object in the document. The compiler compares the object with the type of the view
+ * in both directions: a field, or a word of a list, that one of the two lacks does not compile.
  */
+export const viewOf =
+  <View>() =>
+  <Shape extends z.core.$ZodLooseShape>(
+    id: string,
+    shape: Shape & Compared<View, z.output<z.ZodObject<Shape>>>,
+  ): z.ZodObject<Shape> =>
+    withName(id, z.object<Shape>(shape)) as z.ZodObject<Shape>;
+
+/** As `viewOf`, for a schema of any form, which it returns. */
 export const sameAs =
   <View>() =>
-  <Schema extends z.ZodType<View>>(
-    schema: View extends z.output<Schema> ? Schema : Lacking<View, z.output<Schema>>,
-  ): Schema =>
-    schema as Schema;
+  <Schema extends z.ZodType>(schema: Schema & Compared<View, z.output<Schema>>): Schema =>
+    schema;
 
-/** The parts of a view that a schema lacks, for the compiler's message. */
-type Lacking<View, Shown> = {
-  [Name in keyof View as Name extends keyof Shown ? (View[Name] extends Shown[Name] ? never : Name) : Name]: View[Name];
+/** Any type, if view and schema say the same; otherwise a type that no schema has, with what differs. */
+type Compared<View, Shown> = [View, KeysOf<View>] extends [Shown, KeysOf<Shown>]
+  ? [Shown, KeysOf<Shown>] extends [View, KeysOf<View>]
+    ? unknown
+    : Difference<View, Shown>
+  : Difference<View, Shown>;
+
+/** Optional fields that only one of two types has do not make the other one another type. */
+type KeysOf<Type> = Type extends unknown ? keyof Type : never;
+
+interface Difference<View, Shown> {
+  inViewAlone: Lacking<View, Shown>;
+  inSchemaAlone: Lacking<Shown, View>;
+}
+
+/** The fields of a type that another one lacks, or has with another type. */
+type Lacking<Type, Other> = {
+  [Name in keyof Type as Name extends keyof Other ? (Type[Name] extends Other[Name] ? never : Name) : Name]: Type[Name];
 };
 
-/** The schema with this name. */
-export function named(id: string): z.ZodType {
-  const schema = schemas.get(id);
-  if (schema === undefined) throw new Error(`expected the name of a schema, got ${id}`);
-  return schema;
+/** Reference to the schema with this name. */
+export function refToNamed(id: string): Json {
+  if (known.has(id)) return refTo(id);
+  throw new Error(`expected the name of a schema, got ${id}`);
 }
 
 /** Reference to a schema that `withName` has named. */

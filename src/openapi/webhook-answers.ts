@@ -10,77 +10,49 @@ import type {
   WebhookTries,
   WebhookTry,
 } from "../operations/views.ts";
-import { sameAs, withName } from "./json-schema.ts";
-import { count, flag, id, number, text, textOrNull, time, timeOrNull } from "./words.ts";
+import { object, viewOf } from "./json-schema.ts";
+import { count, flag, id, number, pageOf, text, textOrNull, time, timeOrNull } from "./words.ts";
 
 const taskId = id.describe("Id of the task.");
 const webhookId = text.describe("Id of the webhook: the same for each of its tries, and in the header `webhook-id`.");
 
-const oneTry = withName(
-  "WebhookTry",
-  sameAs<WebhookTry>()(
-    z.object({
-      webhook_id: webhookId,
-      number: number.describe("Number of the try, from 1."),
-      at: time.describe("Start of the try."),
-      status: count.nullable().describe("HTTP status of the answer. Null: there was none."),
-      error: textOrNull.describe("Why there was no answer."),
-      duration_ms: count.describe("Duration of the try in milliseconds."),
-    }),
-  ),
-);
+const oneTry = viewOf<WebhookTry>()("WebhookTry", {
+  webhook_id: webhookId,
+  number: number.describe("Number of the try, from 1."),
+  at: time.describe("Start of the try."),
+  status: count.nullable().describe("HTTP status of the answer. Null: there was none."),
+  error: textOrNull.describe("Why there was no answer."),
+  duration_ms: count.describe("Duration of the try in milliseconds."),
+});
 
-export const deliveries = withName(
-  "Deliveries",
-  sameAs<WebhookTries>()(
-    z.object({
-      state: z.enum(deliveryStates).nullable().describe("State of the task's newest webhook. Null: none was tried."),
-      next_try_at: timeOrNull.describe("Time of the next try. Null: none follows."),
-      deliveries: z.array(oneTry).describe("The tries of all webhooks of the task, oldest first."),
-    }),
-  ),
-);
+viewOf<WebhookTries>()("Deliveries", {
+  state: z.enum(deliveryStates).nullable().describe("State of the task's newest webhook. Null: none was tried."),
+  next_try_at: timeOrNull.describe("Time of the next try. Null: none follows."),
+  deliveries: z.array(oneTry).describe("The tries of all webhooks of the task, oldest first."),
+});
 
-export const failedDeliveryList = withName(
-  "FailedDeliveryList",
-  z.object({
-    deliveries: z
-      .array(
-        withName(
-          "FailedDelivery",
-          sameAs<FailedWebhook>()(
-            z.object({
-              tenant_id: text.optional().describe("Tenant of the task. Only in a list of all tenants."),
-              task_id: taskId,
-              webhook_id: webhookId,
-              type: text.describe("Type of the task."),
-              url: text.describe("URL of the receiver."),
-              status: z.literal("failed").describe("Always `failed`."),
-              tries: count.describe("Number of tries."),
-              last_try_at: timeOrNull.describe("Time of the last try."),
-              last_status: count.nullable().describe("HTTP status of the last answer."),
-              last_error: textOrNull.describe("Why the last try had no answer."),
-            }),
-          ),
-        ),
-      )
-      .describe("The webhooks that were given up."),
-    next_cursor: textOrNull.describe("`cursor` of the next page. Null: this is the last one."),
-  }),
-);
+const failedDelivery = viewOf<FailedWebhook>()("FailedDelivery", {
+  tenant_id: text.optional().describe("Tenant of the task. Only in a list of all tenants."),
+  task_id: taskId,
+  webhook_id: webhookId,
+  type: text.describe("Type of the task."),
+  url: text.describe("URL of the receiver."),
+  status: z.literal("failed").describe("Always `failed`."),
+  tries: count.describe("Number of tries."),
+  last_try_at: timeOrNull.describe("Time of the last try."),
+  last_status: count.nullable().describe("HTTP status of the last answer."),
+  last_error: textOrNull.describe("Why the last try had no answer."),
+});
 
-withName("Redelivery", z.object({ task_id: taskId, webhook_id: webhookId }));
+pageOf("FailedDeliveryList", "deliveries", failedDelivery, "The webhooks that were given up.");
 
-withName(
-  "WebhookSecret",
-  sameAs<WebhookSecret>()(
-    z.object({
-      tenant_id: text.describe("The tenant."),
-      secret: text.describe("The newest secret: `whsec_` and base64."),
-      also_signing: count.describe("Number of earlier secrets that sign, too, for 24 hours after a rotation."),
-    }),
-  ),
-);
+object("Redelivery", { task_id: taskId, webhook_id: webhookId });
+
+viewOf<WebhookSecret>()("WebhookSecret", {
+  tenant_id: text.describe("The tenant."),
+  secret: text.describe("The newest secret: `whsec_` and base64."),
+  also_signing: count.describe("Number of earlier secrets that sign, too, for 24 hours after a rotation."),
+});
 
 const receiverId = id.describe("Id of the receiver.");
 
@@ -99,78 +71,47 @@ const receiverFields = {
   updated_at: time.describe("Time of the last change, also of its health."),
 };
 
-export const receiver = withName("Receiver", sameAs<ReceiverView>()(z.object(receiverFields)));
+const receiver = viewOf<Omit<ReceiverView, "tenant_id">>()("Receiver", receiverFields);
 
-withName(
-  "CreatedReceiver",
-  z.object({ ...receiverFields, secret: text.describe("Signs its webhooks: `whsec_` and base64. Shown once.") }),
-);
+object("CreatedReceiver", {
+  ...receiverFields,
+  secret: text.describe("Signs its webhooks: `whsec_` and base64. Shown once."),
+});
 
-export const receiverList = withName(
-  "ReceiverList",
-  z.object({
-    webhooks: z
-      .array(
-        receiver.extend({
-          tenant_id: text.optional().describe("Tenant of the receiver. Only in a list of all tenants."),
-        }),
-      )
-      .describe("Oldest first."),
-    next_cursor: textOrNull.describe("`cursor` of the next page. Null: this is the last one."),
-  }),
-);
+const receiverOfTenant = receiver.extend({
+  tenant_id: text.optional().describe("Tenant of the receiver. Only in a list of all tenants."),
+});
 
-withName(
-  "ReceiverSecret",
-  sameAs<ReceiverSecret>()(
-    z.object({
-      webhook_id: receiverId,
-      secret: text.describe("The new secret: `whsec_` and base64."),
-      also_signing: count.describe("Number of earlier secrets that sign, too, for 24 hours after a rotation."),
-    }),
-  ),
-);
+pageOf("ReceiverList", "webhooks", receiverOfTenant, "Oldest first.");
 
-withName("ReceiverTest", z.object({ webhook_id: receiverId, delivery_id: webhookId }));
+viewOf<ReceiverSecret>()("ReceiverSecret", {
+  webhook_id: receiverId,
+  secret: text.describe("The new secret: `whsec_` and base64."),
+  also_signing: count.describe("Number of earlier secrets that sign, too, for 24 hours after a rotation."),
+});
 
-const receiverTry = withName(
-  "ReceiverTry",
-  sameAs<ReceiverTry>()(
-    z.object({
-      number: number.describe("Number of the try, from 1."),
-      at: time.describe("Start of the try."),
-      status: count.nullable().describe("HTTP status of the answer. Null: there was none."),
-      error: textOrNull.describe("Why there was no answer."),
-      answer: textOrNull.describe("The start of the answer's body, at most 1,024 bytes of it."),
-      duration_ms: count.describe("Duration of the try in milliseconds."),
-    }),
-  ),
-);
+object("ReceiverTest", { webhook_id: receiverId, delivery_id: webhookId });
 
-export const receiverDeliveryList = withName(
-  "ReceiverDeliveryList",
-  z.object({
-    deliveries: z
-      .array(
-        withName(
-          "ReceiverDelivery",
-          sameAs<ReceiverDelivery>()(
-            z.object({
-              delivery_id: webhookId,
-              task_id: taskId.nullable().describe("Id of the task. Null: it tests the receiver."),
-              type: text.describe("Type of the task."),
-              event: text.describe("`type` of the webhook."),
-              url: text.describe("URL of the last try."),
-              status: z.enum(deliveryStates).describe("`failed`: given up."),
-              created_at: time.describe("Time of the first try."),
-              next_try_at: timeOrNull.describe("Time of the next try. Null: none follows."),
-              body: text.describe("The request's body, at most 64 KiB of it."),
-              tries: z.array(receiverTry).describe("Oldest first."),
-            }),
-          ),
-        ),
-      )
-      .describe("Newest first."),
-    next_cursor: textOrNull.describe("`cursor` of the next page. Null: this is the last one."),
-  }),
-);
+const receiverTry = viewOf<ReceiverTry>()("ReceiverTry", {
+  number: number.describe("Number of the try, from 1."),
+  at: time.describe("Start of the try."),
+  status: count.nullable().describe("HTTP status of the answer. Null: there was none."),
+  error: textOrNull.describe("Why there was no answer."),
+  answer: textOrNull.describe("The start of the answer's body, at most 1,024 bytes of it."),
+  duration_ms: count.describe("Duration of the try in milliseconds."),
+});
+
+const receiverDelivery = viewOf<ReceiverDelivery>()("ReceiverDelivery", {
+  delivery_id: webhookId,
+  task_id: taskId.nullable().describe("Id of the task. Null: it tests the receiver."),
+  type: text.describe("Type of the task."),
+  event: text.describe("`type` of the webhook."),
+  url: text.describe("URL of the last try."),
+  status: z.enum(deliveryStates).describe("`failed`: given up."),
+  created_at: time.describe("Time of the first try."),
+  next_try_at: timeOrNull.describe("Time of the next try. Null: none follows."),
+  body: text.describe("The request's body, at most 64 KiB of it."),
+  tries: z.array(receiverTry).describe("Oldest first."),
+});
+
+pageOf("ReceiverDeliveryList", "deliveries", receiverDelivery, "Newest first.");

@@ -100,6 +100,6 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
       "The key stops working within 60 s. A key that revokes itself gets 409. The request can be repeated.",
     ],
     answers: { 200: ["Key", "The revoked key."] },
-    problems: ["not_found", "conflict"],
+    problems: ["conflict"],
   },
 };

@@ -119,7 +119,6 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
     summary: "Pause a tier",
     description: pauseText,
     answers: { 200: ["QueuePause", "The tier is paused."] },
-    problems: ["not_found"],
   },
   resumeQueue: {
     route: "POST /queues/{tier}/resume",
@@ -127,7 +126,6 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
     summary: "Resume a tier",
     description: resumeText,
     answers: { 200: ["QueuePause", "The tier is not paused."] },
-    problems: ["not_found"],
   },
   recoverLetters: {
     route: "POST /queues/{tier}/recover",
@@ -139,6 +137,5 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
       "restored to an earlier time, the message becomes a dead letter of the list again: it can be replayed and discarded. A message " +
       "whose task is not a dead letter any more is deleted. Offload does the same once a day.",
     answers: { 202: ["QueueRecovery", "The comparison will start."] },
-    problems: ["not_found"],
   },
 };

@@ -136,7 +136,7 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
     fields: { priority: "Tier to which the task moves." },
     example: { priority: "high" },
     answers: { 200: "The task, in its new tier." },
-    problems: ["not_found", "conflict"],
+    problems: ["conflict"],
     command: {
       name: "priority",
       description: "move a waiting task to another tier",
@@ -161,7 +161,7 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
     },
     example: { delay_seconds: 3600 },
     answers: { 202: "The task, with its new start." },
-    problems: ["not_found", "not_waiting", "rate_limited"],
+    problems: ["not_waiting", "rate_limited"],
   },
   redeliverTask: {
     route: "POST /tasks/{task_id}/deliveries/redeliver",
@@ -170,13 +170,12 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
     description:
       "Starts a new series of tries with the same id and body, also after a success. It counts toward the tenant's `submits_per_second`.",
     answers: { 202: ["Redelivery", "The webhook is sent again.", []] },
-    problems: ["not_found", "conflict", "rate_limited"],
+    problems: ["conflict", "rate_limited"],
   },
   listSteps: {
     route: "GET /tasks/{task_id}/steps",
     summary: "List the steps, sleeps, waits and states of a task",
     answers: { 200: ["StepList", "The entries."] },
-    problems: ["not_found"],
   },
   changeTaskInput: {
     route: "POST /tasks/{task_id}/input",
@@ -187,7 +186,7 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
     fields: { input: "The task's input from now on, which is checked as at a submit." },
     example: { input: { to: "ada@example.com" } },
     answers: { 200: "The task." },
-    problems: ["not_found", "conflict", "unknown_task_type"],
+    problems: ["conflict", "unknown_task_type"],
   },
   readInput: {
     route: "GET /tasks/{task_id}/input",
@@ -197,6 +196,6 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
       "the inputs of types with `keepInput`, of dead letters, of children that were cancelled or expired and of tasks with a long wait, and an input that a later submit or retry replaced. " +
       "The input of a sensitive type is kept only for a dead letter, can be read only by operators, and only if it is not large.",
     answers: { 200: ["Input", "The input."] },
-    problems: ["not_found", "input_not_kept"],
+    problems: ["input_not_kept"],
   },
 };

@@ -44,7 +44,7 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
         ["Retry-After"],
       ],
     },
-    problems: ["not_found", "conflict"],
+    problems: ["conflict"],
   },
   changeOperation: {
     route: "PATCH /operations/{operation_id}",
@@ -56,6 +56,6 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
     fields: { per_second: "Maximum number of tasks per second from now on." },
     example: { per_second: 2 },
     answers: { 200: ["Operation", "The operation.", ["Cache-Control"], ["Retry-After"]] },
-    problems: ["not_found", "conflict"],
+    problems: ["conflict"],
   },
 };

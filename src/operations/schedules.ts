@@ -129,7 +129,7 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
     body: "ScheduleChange",
     example: { enabled: false },
     answers: { 200: ["Schedule", "The changed schedule.", []] },
-    problems: ["not_found", "unknown_task_type", "conflict", "defined_in_code"],
+    problems: ["unknown_task_type", "conflict", "defined_in_code"],
   },
   putSchedule: {
     route: "PUT /schedules/{schedule_id}",
@@ -147,13 +147,13 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
       200: ["Schedule", "The schedule was there, and has this definition now.", ["Location"]],
       201: ["Schedule", "The schedule is created.", ["Location"]],
     },
-    problems: ["not_found", "unknown_task_type", "conflict", "quota_exceeded", "defined_in_code"],
+    problems: ["unknown_task_type", "conflict", "quota_exceeded", "defined_in_code"],
   },
   deleteSchedule: {
     route: "DELETE /schedules/{schedule_id}",
     summary: "Delete a schedule",
     answers: { 204: "The schedule is deleted, and submits nothing from now on." },
-    problems: ["not_found", "conflict", "defined_in_code"],
+    problems: ["conflict", "defined_in_code"],
   },
   pauseSchedule: {
     route: "POST /schedules/{schedule_id}/pause",
@@ -161,13 +161,13 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
     description:
       "The schedule submits nothing until it is resumed. Times of a paused schedule of the code are skipped and counted. A schedule for each tenant is paused for the caller's tenant, or with `tenant=*` for all, which requires the role admin.",
     answers: { 200: ["Schedule", "The schedule.", []] },
-    problems: ["not_found", "conflict"],
+    problems: ["conflict"],
   },
   resumeSchedule: {
     route: "POST /schedules/{schedule_id}/resume",
     summary: "Resume a schedule",
     description: "Times before the resume stay skipped. `conflict`: the schedule is paused for all tenants.",
     answers: { 200: ["Schedule", "The schedule.", []] },
-    problems: ["not_found", "conflict"],
+    problems: ["conflict"],
   },
 };

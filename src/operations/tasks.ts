@@ -79,7 +79,7 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
     fields: { now: "True: an attempt that has not stopped 5 seconds after the request is ended with its process." },
     example: { now: true },
     answers: { 200: "The task is cancelled.", 202: "The attempt that is running still has to stop." },
-    problems: ["not_found", "conflict"],
+    problems: ["conflict"],
   },
   runTaskNow: {
     route: "POST /tasks/{task_id}/run-now",
@@ -88,7 +88,7 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
       "A task that waits for a retry or for the end of a delay is due at once. An operator ends a sleep of the handler, too: of several at once the one that ends first. If the task also waits for a place, a rate or a pause, that wait continues. The problem " +
       "`not_waiting` means that the task runs, has ended or waits for something else.",
     answers: { 202: "The task is due." },
-    problems: ["not_found", "conflict", "not_waiting"],
+    problems: ["conflict", "not_waiting"],
   },
   retryTask: {
     route: "POST /tasks/{task_id}/retry",
@@ -100,7 +100,7 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
     fields: { input: "Input of the next round, in place of the one that the task failed with." },
     example: { input: { to: "ada@example.com" } },
     answers: { 202: "The task waits for its next attempt." },
-    problems: ["not_found", "conflict", "gone", "unknown_task_type", "rate_limited"],
+    problems: ["conflict", "gone", "unknown_task_type", "rate_limited"],
   },
   extendTask: {
     route: "POST /tasks/{task_id}/extend",
@@ -111,7 +111,7 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
     fields: { retention_seconds: "The record and the result are kept for at least this time from now on." },
     example: { retention_seconds: 1_209_600 },
     answers: { 200: "The task." },
-    problems: ["not_found", "conflict"],
+    problems: ["conflict"],
     command: {
       name: "extend",
       description: "keep a task and its result for longer",
@@ -129,6 +129,6 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
     description:
       "For clients that have read the result. The task stays `completed`; its result is `gone` from then on. The request can be repeated.",
     answers: { 204: "The result is deleted." },
-    problems: ["not_found", "conflict"],
+    problems: ["conflict"],
   },
 };

@@ -91,7 +91,6 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
     summary: "Pause a tenant",
     description: ["Pauses all tasks of the tenant. Only an admin may name another tenant than its own.", pauseText],
     answers: { 200: ["TenantPause", "The tenant is paused."] },
-    problems: ["not_found"],
   },
   resumeTenant: {
     route: "POST /tenants/{tenant_id}/resume",
@@ -99,13 +98,11 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
     summary: "Resume a tenant",
     description: ["Pauses of types and tiers stay. Only an admin may name another tenant than its own.", resumeText],
     answers: { 200: ["TenantPause", "The tenant is not paused."] },
-    problems: ["not_found"],
   },
   readTenantLimits: {
     route: "GET /tenants/{tenant_id}/limits",
     summary: "Read the limits of a tenant",
     answers: { 200: ["TenantLimits", "The limits."] },
-    problems: ["not_found"],
   },
   changeTenantLimits: {
     route: "PATCH /tenants/{tenant_id}/limits",
@@ -116,6 +113,5 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
     body: "TenantLimitsChange",
     example: { submits_per_second: 20, burst: 40, tasks_in_progress: "unset" },
     answers: { 200: ["TenantLimits", "The limits after the change."] },
-    problems: ["not_found"],
   },
 };

@@ -240,7 +240,6 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
     notes: ["body"],
     body: "TypePauseRequest",
     fields: { all: "True: for all tenants, which requires the role admin. Default: for the caller's tenant." },
-    problems: ["not_found"],
     summary: "Pause a task type",
     description: [
       "Pauses the type for the caller's tenant, or with `all` for all tenants, which requires the role admin.",
@@ -252,7 +251,6 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
     route: "POST /types/{type}/resume",
     notes: ["body"],
     body: "TypePauseRequest",
-    problems: ["not_found"],
     summary: "Resume a task type",
     description: [
       "Ends the pause for the caller's tenant, or with `all` the one for all tenants, which requires the role admin. The other pause stays.",
@@ -271,7 +269,7 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
       resumeText,
     ],
     answers: { 200: ["TypeBreaker", "The breaker, closed."] },
-    problems: ["not_found", "conflict"],
+    problems: ["conflict"],
   },
   changeLimits: {
     route: "PATCH /types/{type}/limits",
@@ -289,7 +287,7 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
     parts: ({ shape }) => ({ RateChange: shape.rate.unwrap().unwrap() }),
     example: { concurrency: 5, rate: { limit: 100, per_seconds: 60 } },
     answers: { 200: ["TypeLimits", "The limits in force."] },
-    problems: ["not_found", "conflict"],
+    problems: ["conflict"],
   },
   setKeyLimit: {
     route: "POST /types/{type}/limits/{key}",
@@ -310,7 +308,7 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
     },
     example: { limit: 10, expires_in_seconds: 86_400 },
     answers: { 200: ["KeyLimit", "The limit of the key."] },
-    problems: ["not_found", "conflict"],
+    problems: ["conflict"],
   },
   clearKeyLimit: {
     route: "DELETE /types/{type}/limits/{key}",
@@ -318,6 +316,5 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
     description:
       "The limits of the type apply to the key again, in every worker after about three seconds. Repeatable.",
     answers: { 204: "The key has no limit of its own." },
-    problems: ["not_found"],
   },
 };

@@ -1,7 +1,14 @@
 import type { TenantCounts } from "../core/control/list.ts";
 import type { MetricSeries } from "../core/control/metric-history.ts";
 import type { LogLine } from "../core/control/task-log.ts";
-import type { LimitWait, StoppedTenant, TypeFlowView } from "../core/extras/limits/view-flow.ts";
+import type {
+  KeyLimitView,
+  LimitsView,
+  LimitWait,
+  PausedView,
+  StoppedTenant,
+  TypeFlowView,
+} from "../core/extras/limits/view-flow.ts";
 import type { Identity, Role } from "../core/model/identity.ts";
 import type { Tier } from "../core/model/tier.ts";
 import type { DeliveryState, ReceiverEvent, ReceiverHealth } from "../core/model/words.ts";
@@ -199,6 +206,49 @@ export interface TypeView extends TypeFlowView {
   waits_for_limit: LimitWait | null;
   /** Only in a list for all tenants: those for which alone it is paused, or its breaker open. */
   stopped_tenants?: StoppedTenant[] | undefined;
+}
+
+/** The task types with their limits, pauses and breakers, as the caller's tenant sees them. */
+export interface TypeList {
+  types: TypeView[];
+  /** Null: the tenant is not paused. */
+  tenant_paused_since: string | null;
+}
+
+/** The pauses of a task type. Null: it is not paused for the caller's tenant. */
+export interface TypePause {
+  type: string;
+  paused: PausedView | null;
+}
+
+/** The limits of a task type that are in force. */
+export interface TypeLimits extends LimitsView {
+  type: string;
+}
+
+/** The limit of one key of a type. */
+export interface KeyLimit extends KeyLimitView {
+  type: string;
+}
+
+/** The breaker of a type. Null: the type has none. */
+export interface TypeBreaker {
+  type: string;
+  breaker: TypeView["breaker"];
+}
+
+/** A pause of a tenant. `since` is null when it is not paused. */
+export interface TenantPause {
+  tenant_id: string;
+  paused: boolean;
+  since: string | null;
+}
+
+/** A pause of a tier. `since` is null when it is not paused. */
+export interface TierPause {
+  tier: Tier;
+  paused: boolean;
+  since: string | null;
 }
 
 /** One tier as clients see it. */

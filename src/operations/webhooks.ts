@@ -115,14 +115,13 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
     body: "ReceiverChange",
     example: { enabled: true },
     answers: { 200: ["Receiver", "The receiver after the change."] },
-    problems: ["not_found", "conflict"],
+    problems: ["conflict"],
   },
   deleteReceiver: {
     route: "DELETE /webhooks/{webhook_id}",
     summary: "Delete a receiver of webhooks",
     description: "Its webhooks have no further tries.",
     answers: { 204: "The receiver is deleted." },
-    problems: ["not_found"],
   },
   testReceiver: {
     route: "POST /webhooks/{webhook_id}/test",
@@ -130,13 +129,13 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
     description:
       "Its `type` is `webhook.test`. `conflict`: the receiver is disabled. Tests count toward the tenant's `submits_per_second`.",
     answers: { 202: ["ReceiverTest", "The webhook is sent.", []] },
-    problems: ["not_found", "conflict", "rate_limited"],
+    problems: ["conflict", "rate_limited"],
   },
   rotateReceiverSecret: {
     route: "POST /webhooks/{webhook_id}/secret/rotate",
     summary: "Make a new secret for a receiver",
     description: "For 24 hours the earlier secret signs as well. `conflict`: four rotations within 24 hours.",
     answers: { 200: ["ReceiverSecret", "The new secret."] },
-    problems: ["not_found", "conflict"],
+    problems: ["conflict"],
   },
 };

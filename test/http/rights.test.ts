@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { type ApiRoute, apiRoutes, isChange, isOpen } from "../../src/http/routes.ts";
-import { operations } from "../../src/openapi/operations.ts";
+import { descriptions } from "../../src/openapi/descriptions.ts";
 import type { Caller } from "../fuzz/owners.ts";
 import { callers, fuzzWorld } from "../fuzz/world.ts";
 
@@ -62,7 +62,7 @@ test.each(withIds)(
     const others = parameterOf(route) === "task_id" ? [...strangers, "acme-sub1"] : strangers;
     for (const token of others) {
       const never = unknown[parameterOf(route)]?.() ?? randomUUID();
-      const json = operations[route.name].example;
+      const json = descriptions[route.name].example;
       const { text, ...answer } = await ask({ ...route, path: pathWith(route, foreign) }, token, json);
       const expected = await ask({ ...route, path: pathWith(route, never) }, token, json);
       expect({ ...answer, text: text.replaceAll(foreign, "ID") }, token).toEqual({
@@ -89,7 +89,7 @@ test.each(apiRoutes.filter((route) => !isOpen(route)))(
 
 /** Requests of acme's callers, whose ids exist. */
 const asked = (route: ApiRoute, ids: Record<string, string>) => {
-  const { example } = operations[route.name];
+  const { example } = descriptions[route.name];
   return [{ ...route, path: pathWith(route, ids[parameterOf(route)] ?? "acme") }, example] as const;
 };
 

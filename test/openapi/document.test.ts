@@ -5,9 +5,9 @@ import { previewSchema } from "../../src/core/schedules/definition.ts";
 import { defineTask } from "../../src/core/task/task.ts";
 import { toCatalog } from "../../src/core/task/to-catalog.ts";
 import { apiRoutes, isOpen } from "../../src/http/routes.ts";
+import { descriptions } from "../../src/openapi/descriptions.ts";
 import { openApiDocument } from "../../src/openapi/document.ts";
 import { refOf } from "../../src/openapi/json-schema.ts";
-import { operations } from "../../src/openapi/operations.ts";
 import { Documented } from "../support/documented.ts";
 import { taskTypes } from "../support/own-types.ts";
 import { ask, caller, served } from "../support/served.ts";
@@ -125,7 +125,7 @@ describe("requests with one of two fields", () => {
   test.each(["cancelTasks", "retryTasks", "runTasksNow", "replayDeadLetters", "discardDeadLetters"] as const)(
     "%s takes task_ids or a filter, in the document as on the server",
     (route) => {
-      const body = operations[route].body as z.ZodType;
+      const body = descriptions[route].body as z.ZodType;
       const name = refOf(body).$ref as string;
       const bodies = [{ task_ids }, { filter: {} }, { dry_run: true, filter: { type: "a" } }];
       const wrong = [
@@ -177,7 +177,7 @@ describe("roles", () => {
   test.each(needed)(
     "$method $path accepts the role that the document names, and refuses a lower one",
     async (route) => {
-      const { role = "submitter" } = operations[route.name];
+      const { role = "submitter" } = descriptions[route.name];
       const app = served()[route.functionName];
       const path = route.path.replaceAll(/\{\w+\}/g, "0198f0c2-0000-7000-8000-000000000000");
       const askAs = (as: typeof role) =>

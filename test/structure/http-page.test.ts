@@ -23,6 +23,13 @@ test("every field of a body and of an answer has a meaning", () => {
   expect(withoutMeaning).toEqual([]);
 });
 
+test("every object has its fields, also one of several forms", () => {
+  const sections = pages["docs/api-objects.md"]?.split("\n## ").slice(1) ?? [];
+  const ofAny = ["Signal", "LinkAnswer", "Nothing"];
+  const names = sections.filter((section) => !section.includes("\n| `")).map((section) => section.split("\n")[0]);
+  expect(names.filter((name) => !ofAny.includes(name ?? ""))).toEqual([]);
+});
+
 test("each problem and each error kind has its page, and no other one has", () => {
   const own = (folder: string) => globSync(`docs/${folder}/*.md`).map((file) => file.replace(/.*\/|\.md$/g, ""));
   expect(own("problems").sort()).toEqual(Object.keys(problemCodes).sort());

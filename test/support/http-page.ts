@@ -1,7 +1,7 @@
 import { type AnyRouteName, type ApiRoute, apiRoutes, isOpen } from "../../src/http/routes.ts";
+import { descriptions } from "../../src/openapi/descriptions.ts";
 import { openApiDocument } from "../../src/openapi/document.ts";
 import { parameterTexts } from "../../src/openapi/fields.ts";
-import { operations } from "../../src/openapi/operations.ts";
 import { clientCalls, pythonCalls, submitExample } from "./http-page-texts.ts";
 import { problemPages, table } from "./problem-pages.ts";
 
@@ -130,6 +130,25 @@ function wholeOf(schema: Schema): Schema & { choice: string[] } {
   return { ...first, properties, choice };
 }
 
+/**
+ * The fields of an answer that has one of several forms, which a word tells apart: each field once, with the words of
+ * the forms that have it.
+ */
+function joinedForms({ oneOf = [] }: Schema): Record<string, Schema> {
+  const [first = {}] = oneOf;
+  const word = Object.entries(first.properties ?? {}).find(([, field]) => field.const !== undefined)?.[0] ?? "";
+  const wordOf = ({ properties = {} }: Schema) => properties[word]?.const;
+  const fields = Object.assign({}, ...oneOf.map(({ properties }) => properties)) as Record<string, Schema>;
+  const formsWith = (name: string) => oneOf.filter(({ properties = {} }) => name in properties);
+  const joined = Object.entries(fields).map(([name, field]): [string, Schema] => {
+    if (name === word) return [name, { enum: oneOf.map(wordOf), description: "The form of the object: see above." }];
+    const words = formsWith(name).map((form) => code(wordOf(form)));
+    const only = `Only where \`${word}\` is ${words.join(", ")}.`;
+    return [name, { ...field, description: `${field.description ?? ""} ${only}`.trim() }];
+  });
+  return Object.fromEntries(joined);
+}
+
 const isOnce = (name: string, all: readonly string[]): boolean => all.indexOf(name) === all.lastIndexOf(name);
 
 function markOf(name: string, required: readonly string[], choice: readonly string[]): string {
@@ -143,7 +162,8 @@ function markOf(name: string, required: readonly string[], choice: readonly stri
 
 /** Rows of an object's fields; those of objects inside it are named `outer.inner`. */
 function rowsOf(schema: Schema, isRequest: boolean, prefix = ""): string[][] {
-  const { properties = {}, required = [], choice } = isRequest ? wholeOf(schema) : { ...schema, choice: [] };
+  const shown = schema.oneOf === undefined ? schema : { properties: joinedForms(schema) };
+  const { properties = {}, required = [], choice } = isRequest ? wholeOf(schema) : { ...shown, choice: [] };
   return Object.entries(properties).flatMap(([name, field]) => {
     const mark = isRequest ? markOf(name, required, choice) : "";
     const row = [
@@ -253,10 +273,11 @@ const pythonCall = (name: AnyRouteName): string[] => {
 const operationOf = ({ path, method }: ApiRoute): OperationObject =>
   document.paths[path]?.[method.toLowerCase()] as unknown as OperationObject;
 
-const roleOf = (route: ApiRoute): string => (isOpen(route) ? "no token" : (operations[route.name].role ?? "submitter"));
+const roleOf = (route: ApiRoute): string =>
+  isOpen(route) ? "no token" : (descriptions[route.name].role ?? "submitter");
 
 function routeSection(route: ApiRoute): string {
-  const { summary, description } = operations[route.name];
+  const { summary, description } = descriptions[route.name];
   const operation = operationOf(route);
   const role = isOpen(route) ? "Needs no token." : `Role: ${code(roleOf(route))}.`;
   return [
@@ -274,13 +295,13 @@ function routeSection(route: ApiRoute): string {
 
 const tags = (document.tags as { name: string }[]).map(({ name }) => name);
 const capital = (text: string): string => `${text[0]?.toUpperCase()}${text.slice(1)}`;
-const routesOf = (tag: string): ApiRoute[] => apiRoutes.filter(({ name }) => operations[name].tag === tag);
+const routesOf = (tag: string): ApiRoute[] => apiRoutes.filter(({ name }) => descriptions[name].tag === tag);
 
 const requestTable = (routes: readonly ApiRoute[]): string =>
   table(
     ["request", "role", "purpose"],
     routes.map((route) => {
-      const { summary, tag } = operations[route.name];
+      const { summary, tag } = descriptions[route.name];
       return [code(`${route.method} ${route.path}`), roleOf(route), linkOn(pageOf(tag), summary)];
     }),
   );
@@ -363,7 +384,7 @@ function objectsText(): string[] {
 /** Each route with its problems, as the pages in a folder below link to it. */
 const answeringRoutes = () =>
   apiRoutes.map((route) => {
-    const { summary, tag } = operations[route.name];
+    const { summary, tag } = descriptions[route.name];
     const section = `${linkOn(pageOf(tag), summary)}`.replace("](", "](../");
     return { codes: problemsOf(operationOf(route)), link: `${code(`${route.method} ${route.path}`)}: ${section}` };
   });

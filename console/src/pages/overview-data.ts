@@ -1,10 +1,9 @@
-import type { TypeList } from "../../../src/client/flow.ts";
 import type { ScheduleView } from "../../../src/client/schedules.ts";
 import type { LetterGroups } from "../../../src/core/control/group-dead-letters.ts";
 import type { AlarmView, MetricSeries } from "../../../src/core/control/metric-history.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
 import type { Deployment } from "../../../src/core/schedules/ports.ts";
-import type { Metrics, QueueView } from "../../../src/operations/views.ts";
+import type { Metrics, QueueView, TypeList } from "../../../src/operations/views.ts";
 import { deploymentName, newSince } from "../deployments.ts";
 import { counted, duration } from "../format.ts";
 import type { ChartData, ChartLine } from "../parts/chart.tsx";
@@ -30,7 +29,7 @@ export interface Trouble {
   /** Query of that page. Absent: none. */
   query?: QueryValues;
   /** Tenant of the task, in an answer for all tenants. */
-  tenant_id?: string;
+  tenant_id?: string | undefined;
 }
 
 export const troublesOfAlarms = (alarms: readonly AlarmView[]): Trouble[] =>

@@ -109,6 +109,8 @@ export interface ScheduleView {
   /** Null for one of the code. */
   created_at: string | null;
   updated_at: string | null;
+  /** Only in a list of all tenants. */
+  tenant_id?: string | undefined;
 }
 
 /** A client's schedule as clients see it. */

@@ -2,6 +2,7 @@ import type * as z from "zod";
 import type { Role } from "../core/model/identity.ts";
 import type { ProblemCode } from "../core/model/problem.ts";
 import type { AnyRouteName } from "../http/routes.ts";
+import type { Meaning, Tag, Text } from "../operations/act.ts";
 import type { Json } from "./json-schema.ts";
 import type { HeaderName, ParameterName } from "./parts.ts";
 
@@ -9,10 +10,10 @@ import type { HeaderName, ParameterName } from "./parts.ts";
 export interface Answer {
   description: string;
   /**
-   * A named schema of the JSON body. `result`: the result of a task, JSON or a file. `page`: a page for people. Absent:
-   * there is no body.
+   * Name of the schema of the JSON body. `result`: the result of a task, JSON or a file. `page`: a page for people.
+   * Absent: there is no body.
    */
-  body?: z.ZodType | "result" | "page";
+  body?: string;
   /** Headers of every such response. */
   headers?: readonly HeaderName[];
   /** Headers that some of these responses have. */
@@ -21,11 +22,9 @@ export interface Answer {
   links?: { id: "task_id" | "schedule_id" | "operation_id"; to: readonly AnyRouteName[] };
 }
 
-/** The description of one route. Its method, path and security are those of the table of routes. */
-export interface Operation {
-  tag: "tasks" | "schedules" | "dead letters" | "operations" | "webhooks" | "flow" | "tenants" | "service";
+/** The requests of a route, and the role that they need. Method, path and security are those of the table of routes. */
+interface Taken {
   summary: string;
-  description?: string;
   /** The lowest role that the route accepts. Default: submitter. */
   role?: Role;
   query?: z.ZodObject;
@@ -39,7 +38,20 @@ export interface Operation {
   form?: Json;
   /** An example of the body. */
   example?: unknown;
-  answers: Readonly<Record<number, Answer>>;
-  /** Problems in addition to those of all routes. */
+}
+
+/** The description of a route that is no act. */
+export interface RouteText extends Taken, Pick<Text, "description"> {
+  /** Answers by status, as those of an act, or whole. */
+  answers: Readonly<Record<number, Meaning | string | Answer>>;
+  /** Problems in addition to those that follow from the path, the query and the body. */
   problems?: readonly ProblemCode[];
+}
+
+/** The whole description of a route. */
+export interface Description extends Taken {
+  tag: Tag;
+  description?: string;
+  answers: Readonly<Record<number, Answer>>;
+  problems: readonly ProblemCode[];
 }

@@ -1,25 +1,15 @@
 import * as z from "zod";
 import { uploadSchema } from "../core/extras/files/upload-body.ts";
+import { channelSchema } from "../core/notify/open-channel.ts";
 import { batchSchema, idempotencyKeySchema, mostEntries, submitFields } from "../core/pipeline/submit/submit-body.ts";
 import { childListSchema } from "../http/child-list.ts";
+import { logListSchema } from "../http/logs.ts";
 import { taskListSchema } from "../http/query.ts";
 import type { AnyRouteName } from "../http/routes.ts";
-import * as answers from "./answers.ts";
-import * as bulk from "./bulk-answers.ts";
+
+import { acceptedTask, notModified, page, submitProblems } from "./answer-parts.ts";
 import { withName } from "./json-schema.ts";
-import type { Operation } from "./operation.ts";
-import {
-  acceptedTask,
-  bodyProblems,
-  jsonProblems,
-  laterTask,
-  notModified,
-  page,
-  pollHeaders,
-  submitProblems,
-  taskAnswer,
-  uncached,
-} from "./operation-parts.ts";
+import type { RouteText } from "./route-text.ts";
 
 const batchBody = withName(
   "Batch",
@@ -31,10 +21,17 @@ const batchBody = withName(
   }),
 );
 
+/** Headers that some answers with a task have. */
+const ofWait = ["Retry-After", "Preference-Applied"] as const;
+
+const signalProblems = ["invalid_input", "conflict", "quota_exceeded", "rate_limited"] as const;
+
+/** The page of a link. */
+const linkPage = (description: string) => ({ description, body: "page", headers: ["Cache-Control"] }) as const;
+
 /** The routes of tasks. */
-export const taskOperations = {
+export const taskTexts = {
   submitTask: {
-    tag: "tasks",
     summary: "Submit a task",
     description:
       "A repeat with the same `Idempotency-Key` and body returns the first task. With `unique`, a submit can join a task that has " +
@@ -50,10 +47,9 @@ export const taskOperations = {
       required: ["task"],
     },
     answers: { 202: acceptedTask },
-    problems: [...jsonProblems, ...submitProblems, "conflict"],
+    problems: [...submitProblems, "conflict"],
   },
   submitBatch: {
-    tag: "tasks",
     summary: "Submit up to 500 tasks",
     description:
       "Each entry is accepted or refused on its own. `Idempotency-Key` names the whole batch. An entry without a key of its own gets one that is " +
@@ -61,11 +57,9 @@ export const taskOperations = {
     parameters: ["Idempotency-Key"],
     body: batchBody,
     example: { tasks: [{ type: "mail.send", input: { to: "ada@example.com" }, idempotency_key: "mail-1" }] },
-    answers: { 202: uncached("The outcome of each entry, in the request's order.", bulk.batch) },
-    problems: jsonProblems,
+    answers: { 202: ["BatchAccepted", "The outcome of each entry, in the request's order."] },
   },
   createUpload: {
-    tag: "tasks",
     summary: "Announce a file",
     description:
       "The client then sends the bytes to `url` itself, and names `upload_id` in `files` of a submit. Only the caller that announced " +
@@ -73,20 +67,17 @@ export const taskOperations = {
       "tenant's rate of submits, and its bytes toward those of the tenant's open uploads.",
     body: withName("NewUpload", uploadSchema),
     example: { content_type: "video/mp4", size_bytes: 734003200, file_name: "talk.mp4" },
-    answers: { 201: uncached("The upload is announced.", answers.upload) },
-    problems: [...jsonProblems, "rate_limited", "quota_exceeded"],
+    answers: { 201: ["Upload", "The upload is announced."] },
+    problems: ["rate_limited", "quota_exceeded"],
   },
   listTasks: {
-    tag: "tasks",
     summary: "List tasks, newest first",
     description: `A submitter sees the tasks that it submitted. Filters combine with AND. ${page}`,
     query: taskListSchema,
     parameters: ["tags"],
-    answers: { 200: uncached("One page of tasks.", answers.taskList) },
-    problems: ["malformed_request"],
+    answers: { 200: ["TaskList", "One page of tasks."] },
   },
   readTask: {
-    tag: "tasks",
     summary: "Read a task",
     description:
       "While the task has not ended, wait `Retry-After` seconds before the next request. Or let the request wait: with `wait`, the answer comes " +
@@ -94,23 +85,16 @@ export const taskOperations = {
       "the answer comes immediately.",
     parameters: ["wait", "Prefer", "If-None-Match"],
     answers: {
-      200: {
-        ...taskAnswer("The task."),
-        headers: ["ETag", "Cache-Control"],
-        optionalHeaders: ["Retry-After", "Preference-Applied"],
-      },
-      304: { ...notModified, optionalHeaders: ["Retry-After", "Preference-Applied"] },
+      200: ["Task", "The task.", ["ETag", "Cache-Control"], ofWait],
+      304: { ...notModified, optionalHeaders: ofWait },
     },
-    problems: ["not_found", "rate_limited"],
+    problems: ["rate_limited"],
   },
   listAttempts: {
-    tag: "tasks",
     summary: "List the attempts of a task, oldest first",
-    answers: { 200: uncached("Every finished attempt.", answers.attemptList) },
-    problems: ["not_found"],
+    answers: { 200: ["AttemptList", "Every finished attempt."] },
   },
   readResult: {
-    tag: "tasks",
     summary: "Read the result of a task",
     description:
       "Results over 300 KiB are stored apart. `Location` is then a URL that needs no token and works for up to 15 minutes; after that, request the result again. " +
@@ -119,31 +103,32 @@ export const taskOperations = {
       200: {
         description: "The bare result.",
         body: "result",
-        headers: pollHeaders,
+        headers: ["Cache-Control"],
         optionalHeaders: ["Content-Disposition"],
       },
-      202: {
-        description: "The task has not ended.",
-        body: answers.resultPending,
-        headers: ["Retry-After", "Cache-Control"],
-      },
+      202: ["ResultPending", "The task has not ended.", ["Retry-After", "Cache-Control"]],
       303: {
         description: "The result is at `Location`: stored apart, or a resource of its own that the handler named.",
         headers: ["Location", "Cache-Control"],
       },
     },
-    problems: ["not_found", "conflict", "gone", "rate_limited"],
+    problems: ["conflict", "gone", "rate_limited"],
+  },
+  listLogs: {
+    summary: "Read the log of a task",
+    description:
+      "The log has the lines that the handler wrote with `task.log` and `console`, and Offload's own lines about the submit and the attempts. A page may have fewer lines than `limit`, or none, although others follow. In a deployment, lines can be read about five seconds after they were written, and as long as CloudWatch Logs keeps them.",
+    role: "viewer",
+    query: logListSchema,
+    answers: { 200: ["TaskLog", "Lines of the task."] },
   },
   listChildren: {
-    tag: "tasks",
     summary: "List a task's children",
     description: `In the order of their spawn. ${page}`,
     query: childListSchema,
-    answers: { 200: uncached("One page of children.", answers.taskList) },
-    problems: ["not_found", "malformed_request"],
+    answers: { 200: ["TaskList", "One page of children."] },
   },
   signalTask: {
-    tag: "tasks",
     summary: "Send a signal to a task",
     description:
       "Answers the task's wait for the signal of this name, which may have begun already or begins later. The body is any JSON of at most 256 KiB. " +
@@ -153,26 +138,16 @@ export const taskOperations = {
     body: withName("Signal", z.unknown()),
     bodyOptional: true,
     example: { by: "ada@example.com" },
-    answers: { 202: laterTask("The task has the signal.") },
-    problems: [
-      ...bodyProblems,
-      "invalid_input",
-      "idempotency_key_reused",
-      "not_found",
-      "conflict",
-      "quota_exceeded",
-      "rate_limited",
-    ],
+    answers: { 202: "The task has the signal." },
+    problems: [...signalProblems, "idempotency_key_reused"],
   },
   readSignalLink: {
-    tag: "tasks",
     summary: "Open the link of a signal",
     description:
       "A page with a button, which sends the form to the same address. It is the same for every link, also for one that is not valid, and changes nothing.",
-    answers: { 200: { description: "The page.", body: "page", headers: ["Cache-Control"] } },
+    answers: { 200: linkPage("The page.") },
   },
   sendSignalByLink: {
-    tag: "tasks",
     summary: "Send the signal of a link",
     description:
       "Needs no key: the link is one of `task.signalUrl`, and sends one signal to one task. The body is JSON, or the fields of a form (`application/x-www-form-urlencoded`), " +
@@ -180,7 +155,17 @@ export const taskOperations = {
     body: withName("LinkAnswer", z.unknown()),
     bodyOptional: true,
     example: { by: "ada@example.com" },
-    answers: { 202: { description: "The task has the signal.", body: "page", headers: ["Cache-Control"] } },
-    problems: [...bodyProblems, "invalid_input", "not_found", "conflict", "quota_exceeded", "rate_limited"],
+    answers: { 202: linkPage("The task has the signal.") },
+    problems: [...signalProblems, "not_found"],
   },
-} as const satisfies Partial<Record<AnyRouteName, Operation>>;
+  openChannel: {
+    summary: "Open a channel, which receives messages about tasks by WebSocket",
+    description:
+      "A channel receives messages about the tasks that its principal submitted, or with `scope: tenant` about all tasks of the tenant, which requires the role viewer. The URL is for one connection within 60 seconds. `not_found`: the deployment has no channels.",
+    body: withName("NewChannel", channelSchema),
+    bodyOptional: true,
+    example: { scope: "own" },
+    answers: { 201: ["Channel", "The channel is open for one connection."] },
+    problems: ["not_found", "rate_limited"],
+  },
+} as const satisfies Partial<Record<AnyRouteName, RouteText>>;

@@ -1,56 +1,44 @@
 import { deliveryListSchema } from "../http/deliveries.ts";
 import { receiverDeliveryListSchema, receiverListSchema, replayDeliveriesSchema } from "../http/receiver-routes.ts";
 import type { AnyRouteName } from "../http/routes.ts";
+import { operationAnswers, page } from "./answer-parts.ts";
 import { withName } from "./json-schema.ts";
-import type { Operation } from "./operation.ts";
-import { operationAnswers, page, restartProblems, uncached } from "./operation-parts.ts";
-import * as answers from "./webhook-answers.ts";
+import type { RouteText } from "./route-text.ts";
 
 /** The routes of webhooks. */
-export const webhookOperations = {
+export const webhookTexts = {
   listDeliveries: {
-    tag: "webhooks",
     summary: "List the tries of a task's webhooks",
     description: "Oldest first. A task that was retried has one webhook for each of its ends.",
-    answers: { 200: uncached("The tries.", answers.deliveries) },
-    problems: ["not_found"],
+    answers: { 200: ["Deliveries", "The tries."] },
   },
   listFailedDeliveries: {
-    tag: "webhooks",
     summary: "List the webhooks that failed permanently",
     description: `Newest first. ${page}`,
     role: "viewer",
     query: deliveryListSchema,
-    answers: { 200: uncached("One page of webhooks.", answers.failedDeliveryList) },
-    problems: ["malformed_request"],
+    answers: { 200: ["FailedDeliveryList", "One page of webhooks."] },
   },
   listReceivers: {
-    tag: "webhooks",
     summary: "List the receivers of webhooks",
     description: `Oldest first; those of all tenants by tenant. ${page}`,
     role: "viewer",
     query: receiverListSchema,
-    answers: { 200: uncached("One page of receivers.", answers.receiverList) },
-    problems: ["malformed_request"],
+    answers: { 200: ["ReceiverList", "One page of receivers."] },
   },
   readReceiver: {
-    tag: "webhooks",
     summary: "Read a receiver of webhooks",
     role: "viewer",
-    answers: { 200: uncached("The receiver.", answers.receiver) },
-    problems: ["not_found"],
+    answers: { 200: ["Receiver", "The receiver."] },
   },
   listReceiverDeliveries: {
-    tag: "webhooks",
     summary: "List the deliveries of a receiver",
     description: `Newest first. ${page}`,
     role: "viewer",
     query: receiverDeliveryListSchema,
-    answers: { 200: uncached("One page of deliveries.", answers.receiverDeliveryList) },
-    problems: ["malformed_request", "not_found"],
+    answers: { 200: ["ReceiverDeliveryList", "One page of deliveries."] },
   },
   replayDeliveries: {
-    tag: "webhooks",
     summary: "Deliver webhooks of a receiver again",
     description:
       "Delivers the webhooks again that began in a range of time, at most 10,000. Default: all webhooks that failed permanently. A replay counts toward the tenant's `submits_per_second`, as one request; a dry run does not.",
@@ -58,6 +46,6 @@ export const webhookOperations = {
     body: withName("DeliveryReplay", replayDeliveriesSchema),
     example: { after: "2027-01-01T00:00:00Z", status: "failed" },
     answers: operationAnswers,
-    problems: [...restartProblems, "not_found"],
+    problems: ["rate_limited"],
   },
-} as const satisfies Partial<Record<AnyRouteName, Operation>>;
+} as const satisfies Partial<Record<AnyRouteName, RouteText>>;
