@@ -1,10 +1,10 @@
-import { type Connection, clientOf, withConnection } from "./client.ts";
-import type { Register } from "./register.ts";
+import { clientOf, connection } from "./client.ts";
+import type { Register } from "./group.ts";
 
 /** `offload acknowledge` */
-export const register: Register = (command, terminal) => {
-  withConnection(command.argument("<task_id>")).action(async (id: string, options: Connection) => {
+export const register: Register = (group) => {
+  group.does([["<task_id>"], ...connection], async (options, id) => {
     await clientOf(options).acknowledge(id);
-    terminal.note(`The result of task ${id} is deleted.`);
+    group.terminal.note(`The result of task ${id} is deleted.`);
   });
 };

@@ -1,10 +1,10 @@
-import { type Command, InvalidArgumentError, Option } from "commander";
-import { Admin, type KeyInfo, type NewLimit, type TenantLimits } from "../client/index.ts";
-import { type Role, roleInWords, roles } from "../core/model/identity.ts";
-import { type Connection, connectionOf, count, take, withAdminKey, withConnection } from "./client.ts";
-import type { Register } from "./register.ts";
-import { type Looks, table } from "./table.ts";
-import type { Terminal } from "./terminal.ts";
+import { InvalidArgumentError } from "commander";
+import { Admin, type NewLimit } from "../client/index.ts";
+import { roleInWords, roles } from "../core/model/identity.ts";
+import { firstOf, listText, things } from "./answer.ts";
+import { type Connection, connection, connectionOf, count, withAdminKey } from "./client.ts";
+import type { Group, Register } from "./group.ts";
+import { valuesOf } from "./options.ts";
 
 const examples = `
 These commands use the API with an admin's key. \`keys\` and \`limits\` work on the table itself, with AWS credentials: the first
@@ -21,145 +21,99 @@ Set OFFLOAD_URL and OFFLOAD_KEY instead of giving --url and --key each time. The
 `;
 
 /** `offload admin tenants|limits|keys|create-key|revoke-key|alarms` */
-export const register: Register = (command, terminal) => {
-  command.addHelpText("after", examples);
-  addTenants(command, terminal);
-  addLimits(command, terminal);
-  addKeys(command, terminal);
-  addAlarms(command, terminal);
+export const register: Register = (group) => {
+  group.help(examples);
+  addTenants(group);
+  addLimits(group);
+  addKeys(group);
+  group.add("alarms", "list the deployment's alarms; a local server has none", connection, async (options) =>
+    things({ alarms: await adminOf(options).alarms() }, "No alarms.", {
+      ...{ alarm: "name", state: "state", since: "since", description: "description" },
+    }),
+  );
 };
 
 const adminOf = (options: Connection): Admin => new Admin(connectionOf(withAdminKey(options)));
 
-/** Prints an answer: as JSON with `--json`, else as text. */
-const say = (terminal: Terminal, { json }: Connection, answer: unknown, text: () => string): void =>
-  terminal.out(json ? JSON.stringify(answer, null, 2) : text());
-
-function addTenants(command: Command, terminal: Terminal): void {
-  const list = command
-    .command("tenants")
-    .description("list the tenants that have a key or have submitted a task")
-    .option("--limit <n>", "maximum number of tenants", count, 100);
-  withConnection(list).action(async ({ limit, ...options }: Connection & { limit: number }) => {
-    const { items, more } = await take(adminOf(options).tenants(), limit);
-    const rows = items.map(({ tenant_id, open, retrying, dead_letters, complete, paused_since }) => [
-      tenant_id,
-      ...[open, retrying, dead_letters].map((number) => (complete ? number : `${number} or more`)),
-      paused_since,
-    ]);
-    say(terminal, options, { tenants: items }, () =>
-      items.length === 0
-        ? "No tenants."
-        : table(["tenant", "open", "retrying", "dead letters", "paused since"], rows, terminal, options),
-    );
-    if (more) terminal.note(`There are more than ${items.length}: raise --limit.`);
+function addTenants(group: Group): void {
+  const limit = ["--limit <n>", "maximum number of tenants", { read: count, initial: 100 }] as const;
+  const about = "list the tenants that have a key or have submitted a task";
+  group.add("tenants", about, [limit, ...connection], (options) => {
+    const tenants = adminOf(options).tenants();
+    const known = (number: number, { complete }: { complete: boolean }) => (complete ? number : `${number} or more`);
+    return firstOf(tenants, options.limit, {
+      json: "tenants",
+      none: "No tenants.",
+      columns: {
+        tenant: "tenant_id",
+        open: (tenant) => known(tenant.open, tenant),
+        retrying: (tenant) => known(tenant.retrying, tenant),
+        "dead letters": (tenant) => known(tenant.dead_letters, tenant),
+        "paused since": "paused_since",
+      },
+    });
   });
 }
 
-/** Commander takes a null for no value. */
-interface Given {
-  to: NewLimit;
-}
+const changes = [
+  ["--submits-per-second <n>", "accepted submits per second, on average", newLimit],
+  ["--burst <n>", "submits accepted at once after a pause", newLimit],
+  ["--tasks-in-progress <n>", "accepted tasks that have not ended", newLimit],
+  ["--request-bytes <n>", "largest request body, in bytes", newLimit],
+  ["--schedules <n>", "schedules, without those of the app's code; default: 100", newLimit],
+] as const;
 
-interface LimitOptions extends Connection {
-  submitsPerSecond?: Given;
-  burst?: Given;
-  tasksInProgress?: Given;
-  requestBytes?: Given;
-  schedules?: Given;
-}
-
-function addLimits(command: Command, terminal: Terminal): void {
-  const limits = command
-    .command("limits <tenant>")
-    .description('show the limits of a tenant, or change them: a number, "none" or "unset" (the default again)')
-    .option("--submits-per-second <n>", "accepted submits per second, on average", newLimit)
-    .option("--burst <n>", "submits accepted at once after a pause", newLimit)
-    .option("--tasks-in-progress <n>", "accepted tasks that have not ended", newLimit)
-    .option("--request-bytes <n>", "largest request body, in bytes", newLimit)
-    .option("--schedules <n>", "schedules, without those of the app's code; default: 100", newLimit);
-  withConnection(limits).action(async (tenant: string, options: LimitOptions) => {
-    const { submitsPerSecond, burst, tasksInProgress, requestBytes, schedules } = options;
-    const given = { submitsPerSecond, burst, tasksInProgress, requestBytes, schedules };
-    const isChange = Object.values(given).some((limit) => limit !== undefined);
-    const change = Object.fromEntries(Object.entries(given).map(([name, limit]) => [name, limit?.to]));
+function addLimits(group: Group): void {
+  const about = 'show the limits of a tenant, or change them: a number, "none" or "unset" (the default again)';
+  group.add("limits", about, [["<tenant>"], ...changes, ...connection], async (options, tenant) => {
+    const given = Object.entries(valuesOf(changes, options));
+    const change = Object.fromEntries(given.map(([name, limit]) => [name, limit.to]));
     const admin = adminOf(options);
-    const answer = isChange ? await admin.setLimits(tenant, change) : await admin.limits(tenant);
-    say(terminal, options, answer, () => limitTable(answer, terminal, options));
+    const answer = await (given.length > 0 ? admin.setLimits(tenant, change) : admin.limits(tenant));
+    const own = (name: string) => (name in answer.limits ? "the tenant" : "the deployment");
+    const rows = Object.entries(answer.in_force).map(([limit, value]) => ({
+      limit,
+      value: value ?? "none",
+      from: own(limit),
+    }));
+    const columns = { limit: "limit", "in force": "value", "set for": "from" } as const;
+    return { json: answer, text: listText(rows, "No limits.", columns) };
   });
 }
 
 /** @throws InvalidArgumentError */
-function newLimit(text: string): Given {
+function newLimit(text: string): { to: NewLimit } {
+  // Commander takes a null for no value.
   if (text === "none") return { to: null };
   if (text === "unset") return { to: text };
   if (/^\d+(\.\d+)?$/.test(text)) return { to: Number(text) };
   throw new InvalidArgumentError('Expected a number, "none" or "unset".');
 }
 
-function limitTable({ limits, in_force }: TenantLimits, terminal: Terminal, looks: Looks): string {
-  const rows = Object.entries(in_force).map(([name, limit]) => [
-    name,
-    limit ?? "none",
-    name in limits ? "the tenant" : "the deployment",
-  ]);
-  return rows.length === 0 ? "No limits." : table(["limit", "in force", "set for"], rows, terminal, looks);
-}
+const newKey = [
+  ["--role <role>", "role of the key", { among: roles, required: true }],
+  ["--inputs", "the key of a viewer may read inputs and logs"],
+  ["--label <text>", "text that the list of keys shows"],
+  ["--expires-at <time>", "the API refuses it from this time on (ISO 8601); default: it does not expire"],
+] as const;
 
-function addKeys(command: Command, terminal: Terminal): void {
-  const list = command.command("keys").description("list the API keys of a tenant, without their secrets");
-  withConnection(list).action(async (options: Connection) => {
-    const keys = await adminOf(options).keys();
-    say(terminal, options, { keys }, () =>
-      keys.length === 0 ? "There are no keys." : keyTable(keys, terminal, options),
-    );
+function addKeys(group: Group): void {
+  group.add("keys", "list the API keys of a tenant, without their secrets", connection, async (options) =>
+    things({ keys: await adminOf(options).keys() }, "There are no keys.", {
+      ...{ "key id": "key_id", role: roleInWords, label: "label", created: "created_at" },
+      ...{ "last used": "last_used_at", expires: "expires_at", revoked: "revoked_at" },
+    }),
+  );
+  const about = "create an API key of a tenant and print it; it cannot be shown again";
+  group.add("create-key", about, [...newKey, ...connection], async (options) => {
+    const made = await adminOf(options).createKey(valuesOf(newKey, options));
+    const { key_id, tenant_id, role, key } = made;
+    if (!options.json) group.terminal.note(`Key ${key_id} of tenant ${tenant_id}, role ${role}:`);
+    return { json: made, text: key };
   });
-  const create = command
-    .command("create-key")
-    .description("create an API key of a tenant and print it; it cannot be shown again")
-    .addOption(new Option("--role <role>", "role of the key").choices(roles).makeOptionMandatory())
-    .option("--inputs", "the key of a viewer may read inputs and logs")
-    .option("--label <text>", "text that the list of keys shows")
-    .option("--expires-at <time>", "the API refuses it from this time on (ISO 8601); default: it does not expire");
-  withConnection(create).action(async ({ role, inputs, label, expiresAt, ...options }: Connection & KeyOptions) => {
-    const made = await adminOf(options).createKey({ role, inputs, label, expiresAt });
-    if (!options.json) terminal.note(`Key ${made.key_id} of tenant ${made.tenant_id}, role ${role}:`);
-    say(terminal, options, made, () => made.key);
-  });
-  const revoke = command.command("revoke-key <key_id>").description("revoke an API key; takes effect within 60 s");
-  withConnection(revoke).action(async (id: string, options: Connection) => {
+  const revokes = "revoke an API key; takes effect within 60 s";
+  group.add("revoke-key", revokes, [["<key_id>"], ...connection], async (options, id) => {
     const revoked = await adminOf(options).revokeKey(id);
-    say(terminal, options, revoked, () => `Key ${id} of tenant ${revoked.tenant_id} is revoked.`);
-  });
-}
-
-interface KeyOptions {
-  role: Role;
-  inputs?: boolean;
-  label?: string;
-  expiresAt?: string;
-}
-
-function keyTable(keys: readonly KeyInfo[], terminal: Terminal, looks: Looks): string {
-  const rows = keys.map((key) => [
-    key.key_id,
-    roleInWords(key),
-    key.label,
-    key.created_at,
-    key.last_used_at,
-    key.expires_at,
-    key.revoked_at,
-  ]);
-  return table(["key id", "role", "label", "created", "last used", "expires", "revoked"], rows, terminal, looks);
-}
-
-function addAlarms(command: Command, terminal: Terminal): void {
-  const alarms = command.command("alarms").description("list the deployment's alarms; a local server has none");
-  withConnection(alarms).action(async (options: Connection) => {
-    const answer = await adminOf(options).alarms();
-    const rows = answer.map(({ name, state, since, description }) => [name, state, since, description]);
-    say(terminal, options, { alarms: answer }, () =>
-      rows.length === 0 ? "No alarms." : table(["alarm", "state", "since", "description"], rows, terminal, options),
-    );
+    return { json: revoked, text: `Key ${id} of tenant ${revoked.tenant_id} is revoked.` };
   });
 }

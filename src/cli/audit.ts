@@ -1,9 +1,10 @@
-import { Audit, type AuditEntry, type AuditFilter } from "../client/index.ts";
+import { Audit, type AuditEntry } from "../client/index.ts";
 import { apiRoutes, isRecorded } from "../http/routes.ts";
-import { type Connection, connectionOf, count, take, withAdminKey, withConnection } from "./client.ts";
-import type { Register } from "./register.ts";
-import { type Looks, table } from "./table.ts";
-import type { Terminal } from "./terminal.ts";
+import { firstOf } from "./answer.ts";
+import { connection, connectionOf, count, withAdminKey } from "./client.ts";
+import type { Register } from "./group.ts";
+import { valuesOf } from "./options.ts";
+import type { Columns } from "./table.ts";
 
 const examples = `
 Entries are kept for 400 days. An entry without an answer: the process died, and the change may have been made or not. The actor
@@ -19,16 +20,6 @@ Examples:
 Set OFFLOAD_URL and OFFLOAD_KEY instead of giving --url and --key each time. The key must have the role operator or admin.
 `;
 
-interface AuditOptions extends Connection {
-  actor?: string;
-  action?: string;
-  task?: string;
-  after?: string;
-  before?: string;
-  deployment?: boolean;
-  limit: number;
-}
-
 /**
  * The actions of requests, in the order of the API's routes. Commands that work on the table itself have their own
  * words.
@@ -40,40 +31,33 @@ Actions: ${actions.join(", ")};
 of commands: keys create, keys revoke, limits set, limits clear.
 `;
 
+const filter = [
+  ["--actor <name>", "only acts of this principal"],
+  ["--action <name>", 'only this action: an operationId of openapi.json, or a command such as "keys create"'],
+  ["--task <task_id>", "only acts on this task"],
+  ["--after <time>", "at or after this time (ISO 8601)"],
+  ["--before <time>", "before this time (ISO 8601)"],
+] as const;
+
+const own = [
+  ["--deployment", "acts that concern all tenants (admins only)"],
+  ["--limit <n>", "maximum number of entries", { read: count, initial: 50 }],
+] as const;
+
 /** `offload audit` */
-export const register: Register = (command, terminal) => {
-  command
-    .option("--actor <name>", "only acts of this principal")
-    .option("--action <name>", 'only this action: an operationId of openapi.json, or a command such as "keys create"')
-    .option("--task <task_id>", "only acts on this task")
-    .option("--after <time>", "at or after this time (ISO 8601)")
-    .option("--before <time>", "before this time (ISO 8601)")
-    .option("--deployment", "acts that concern all tenants (admins only)")
-    .option("--limit <n>", "maximum number of entries", count, 50)
-    .addHelpText("after", actionsText + examples);
-  withConnection(command).action((options: AuditOptions) => showAudit(terminal, options));
+export const register: Register = (group) => {
+  group.help(actionsText + examples).does([...filter, ...own, ...connection], (given) => {
+    const options = given.deployment ? withAdminKey(given) : given;
+    const { task: taskId, ...others } = valuesOf(filter, options);
+    const scope = options.deployment ? ("deployment" as const) : undefined;
+    const entries = new Audit(connectionOf(options)).list({ ...others, taskId, scope });
+    return firstOf(entries, options.limit, { json: "entries", none: "Nothing was changed.", columns });
+  });
 };
 
-async function showAudit(terminal: Terminal, given: AuditOptions): Promise<void> {
-  const options = given.deployment ? withAdminKey(given) : given;
-  const { items, more } = await take(new Audit(connectionOf(options)).list(filterOf(options)), options.limit);
-  if (options.json) terminal.out(JSON.stringify({ entries: items }, null, 2));
-  else terminal.out(items.length === 0 ? "Nothing was changed." : entryTable(items, terminal, options));
-  if (more) terminal.note(`There are more than ${items.length}: raise --limit.`);
-}
-
-const filterOf = ({ actor, action, task, after, before, deployment }: AuditOptions): AuditFilter => ({
-  ...{ actor, action, taskId: task, after, before },
-  scope: deployment ? "deployment" : undefined,
-});
-
-function entryTable(entries: readonly AuditEntry[], terminal: Terminal, looks: Looks): string {
-  const rows = entries.map(({ at, actor, action, target, request, status }) => [
-    at,
-    actor,
-    action,
+const columns: Columns<AuditEntry> = {
+  ...{ at: "at", actor: "actor", action: "action" },
+  what: ({ target, request }) =>
     [...Object.values(target), ...(request === null ? [] : [JSON.stringify(request)])].join(" "),
-    status,
-  ]);
-  return table(["at", "actor", "action", "what", "answer"], rows, terminal, looks);
-}
+  answer: "status",
+};

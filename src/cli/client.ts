@@ -1,39 +1,30 @@
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { InvalidArgumentError } from "commander";
 import { type Client, type ClientOptions, ConnectionError, createClient, type List } from "../client/index.ts";
+import type { Options } from "./options.ts";
 import { UsageError } from "./terminal.ts";
 
-/** Options of every command that calls the API. */
-export interface Connection {
-  url: string;
-  key?: string;
-  tenant?: string;
-  json?: boolean;
-  utc?: boolean;
-}
-
 /** URL of a local server with its default port. */
-const localUrl = "http://127.0.0.1:3000";
+export const localUrl = "http://127.0.0.1:3000";
 
 /** Key of a local server with its default keys. It is no secret: the documentation shows it. */
 export const localKey = "dev-acme";
 const localTenant = "acme";
 const localAdminKey = "dev-admin";
 
-/** Adds the options for the API's URL, the key, the tenant and the output format. */
-export const withConnection = (command: Command): Command =>
-  command
-    .addOption(new Option("--url <url>", "URL of the API").env("OFFLOAD_URL").default(localUrl))
-    .addOption(
-      new Option("--key <key>", `API key, or another bearer token (default for that local server: ${localKey})`).env(
-        "OFFLOAD_KEY",
-      ),
-    )
-    .option(
-      "--tenant <id>",
-      "use another tenant than the key's own, or '*' for all in lists and bulk commands (admins only)",
-    )
-    .option("--json", "print JSON")
-    .option("--utc", "print exact times in place of ages");
+/** Options of every command that calls the API. */
+export const connection = [
+  ["--url <url>", "URL of the API", { env: "OFFLOAD_URL", initial: localUrl }],
+  [
+    "--key <key>",
+    `API key, or another bearer token (default for that local server: ${localKey})`,
+    { env: "OFFLOAD_KEY" },
+  ],
+  ["--tenant <id>", "use another tenant than the key's own, or '*' for all in lists and bulk commands (admins only)"],
+  ["--json", "print JSON"],
+  ["--utc", "print exact times in place of ages"],
+] as const;
+
+export type Connection = Options<typeof connection>;
 
 /** True when a command is for all tenants. */
 export const isForAll = ({ tenant }: Pick<Connection, "tenant">): boolean => tenant === "*";

@@ -4,8 +4,9 @@ import { durationSeconds } from "../util/duration.ts";
 import { hasGoneOnAt, nextTimeOf } from "../util/next-time.ts";
 import { parseTime } from "../util/time-text.ts";
 import { span } from "./age.ts";
-import { type Connection, clientOf, withConnection } from "./client.ts";
-import type { Register } from "./register.ts";
+import type { Answer } from "./answer.ts";
+import { type Connection, clientOf, connection } from "./client.ts";
+import type { Register } from "./group.ts";
 import { CommandFailed, plain, type Terminal, UsageError } from "./terminal.ts";
 
 /** Time between two looks at a move, in milliseconds. */
@@ -24,38 +25,36 @@ Examples:
   npx offload clock reset                        back to the machine's time; needs a server without tasks
 `;
 
-interface ClockOptions extends Connection {
-  until?: string;
-}
+const own = [
+  ["[time]", "a duration such as +2d, a time in ISO 8601, or `reset`. Default: the time is shown"],
+  ["--until <task>", "move until this task goes on"],
+] as const;
 
 /** `offload clock` */
-export const register: Register = (command, terminal) => {
-  withConnection(command)
-    .argument("[time]", "a duration such as +2d, a time in ISO 8601, or `reset`. Default: the time is shown")
-    .option("--until <task>", "move until this task goes on")
-    .addHelpText("after", examples)
-    .action(async (time: string | undefined, options: ClockOptions) => {
-      if (time !== undefined && options.until !== undefined) throw new UsageError("give a time or --until, not both");
-      const order = options.until === undefined ? orderOf(time) : { at: await clockTimeOf(options, options.until) };
-      try {
-        if (order === undefined) await show(terminal, options);
-        else await give(terminal, options, order);
-      } catch (error) {
-        throw explained(error, options.url);
-      }
-    });
+export const register: Register = (group) => {
+  group.help(examples).does([...connection, ...own], async (options, time) => {
+    if (time !== undefined && options.until !== undefined) throw new UsageError("give a time or --until, not both");
+    const order = options.until === undefined ? orderOf(time) : { at: await clockTimeOf(options, options.until) };
+    try {
+      return order === undefined ? await shown(options.url) : await give(group.terminal, options, order);
+    } catch (error) {
+      throw explained(error, options.url);
+    }
+  });
 };
 
-async function show(terminal: Terminal, { url, json }: ClockOptions): Promise<void> {
+async function shown(url: string): Promise<Answer> {
   const clock = await readClock(url);
-  if (json) return terminal.out(JSON.stringify(clock, null, 2));
   const { ahead_seconds: ahead, moving } = clock;
-  terminal.out(`${clock.now}  ${ahead === 0 ? "the machine's time" : `${span(ahead)} ahead of the machine's`}`);
-  if (moving !== null) terminal.note(`It moves to ${moving.to}.${waits(moving.waits_for)}`);
+  return {
+    json: clock,
+    text: `${clock.now}  ${ahead === 0 ? "the machine's time" : `${span(ahead)} ahead of the machine's`}`,
+    hint: moving === null ? undefined : `It moves to ${moving.to}.${waits(moving.waits_for)}`,
+  };
 }
 
 /** Sends an order, and shows the way of the clock until it is done. */
-async function give(terminal: Terminal, { url, json }: ClockOptions, order: ClockOrder): Promise<void> {
+async function give(terminal: Terminal, { url, json }: Connection, order: ClockOrder): Promise<Answer> {
   const watching = new AbortController();
   const stopListening = terminal.onInterrupt(() => void stopClock(url).catch(() => {}));
   const watched = watch(terminal, url, watching.signal);
@@ -65,11 +64,13 @@ async function give(terminal: Terminal, { url, json }: ClockOptions, order: Cloc
     await watched;
     terminal.endProgress();
   });
-  if (json) return terminal.out(JSON.stringify(moved, null, 2));
-  if ("reset" in order) return terminal.out(`${moved.now}  the machine's time`);
-  terminal.out(moved.summary);
-  terminal.out(`It is ${moved.now}, ${span(moved.ahead_seconds)} ahead of the machine's time.`);
-  if (!moved.arrived) throw new CommandFailed("the move was stopped on its way");
+  if ("reset" in order) return { json: moved, text: `${moved.now}  the machine's time` };
+  const now = `It is ${moved.now}, ${span(moved.ahead_seconds)} ahead of the machine's time.`;
+  return {
+    json: moved,
+    text: `${moved.summary}\n${now}`,
+    failure: moved.arrived || json ? undefined : "the move was stopped on its way",
+  };
 }
 
 async function watch(terminal: Terminal, url: string, signal: AbortSignal): Promise<void> {
@@ -97,7 +98,7 @@ function orderOf(time: string | undefined): ClockOrder | undefined {
 }
 
 /** The time at which a waiting task has gone on. @throws CommandFailed for a task that waits for no time */
-async function clockTimeOf(options: ClockOptions, id: string): Promise<string> {
+async function clockTimeOf(options: Connection, id: string): Promise<string> {
   const task = await clientOf(options).status(id);
   const next = nextTimeOf(task);
   if (next !== undefined) return hasGoneOnAt(next);

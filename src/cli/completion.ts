@@ -1,7 +1,7 @@
-import { Argument, type Command, type Option } from "commander";
+import type { Command, Option } from "commander";
 import { statuses } from "../core/model/status.ts";
 import { tiers } from "../core/model/tier.ts";
-import type { Register } from "./register.ts";
+import type { Register } from "./group.ts";
 
 // Each script calls `offload complete -- <words>` and gets one suggestion a line: the word, a tab, and its description.
 // A project that has Offload as a dependency has it only in `node_modules`.
@@ -47,12 +47,13 @@ Put one line into the start file of your shell:
 It completes the command \`offload\`. In a project that has Offload as a dependency also add: alias offload="npx offload"
 `;
 
+const shells = ["bash", "zsh", "fish"] as const;
+
 /** `offload completion` */
-export const register: Register = (command, terminal) => {
-  command
-    .addArgument(new Argument("<shell>", "shell that reads the script").choices(Object.keys(scripts)))
-    .addHelpText("after", help)
-    .action((shell: keyof typeof scripts) => terminal.out(scripts[shell]));
+export const register: Register = (group) => {
+  group
+    .help(help)
+    .does([["<shell>", "shell that reads the script", { among: shells }]], (_, shell) => ({ text: scripts[shell] }));
 };
 
 interface Suggestion {

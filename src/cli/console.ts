@@ -4,8 +4,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Admin } from "../client/index.ts";
 import { browserOf, startProgram } from "../machine/platform.ts";
-import { type Connection, connectionOf, withAdminKey, withConnection } from "./client.ts";
-import type { Register } from "./register.ts";
+import { type Connection, connection, connectionOf, withAdminKey } from "./client.ts";
+import type { Register } from "./group.ts";
 import { CommandFailed, type Terminal } from "./terminal.ts";
 
 /** Time in which the browser has to open the link, in seconds. */
@@ -23,20 +23,15 @@ Examples:
   npx offload console --print                    prints a link with the key in it, for a browser elsewhere
 `;
 
-interface ConsoleOptions extends Connection {
-  print?: boolean;
-}
+const print = ["--print", "print the link, with the key in it, in place of opening a browser"] as const;
 
 /** `offload console` */
-export const register: Register = (command, terminal) => {
-  withConnection(command)
-    .option("--print", "print the link, with the key in it, in place of opening a browser")
-    .addHelpText("after", examples)
-    .action(async ({ print = false, ...options }: ConsoleOptions) => {
-      const link = await consoleLinkOf(options);
-      if (print) return terminal.out(link);
-      await handOver(link, terminal);
-    });
+export const register: Register = (group) => {
+  group.help(examples).does([...connection, print], async (options) => {
+    const link = await consoleLinkOf(options);
+    if (options.print) return group.terminal.out(link);
+    await handOver(link, group.terminal);
+  });
 };
 
 /**
@@ -44,11 +39,11 @@ export const register: Register = (command, terminal) => {
  * @throws ProblemError when the API refuses the key
  */
 async function consoleLinkOf(options: Connection): Promise<string> {
-  const connection = connectionOf(withAdminKey(options));
+  const client = connectionOf(withAdminKey(options));
   // A key that does not work is said here, not in the browser.
-  await new Admin({ ...connection, tenant: undefined }).identity();
+  await new Admin({ ...client, tenant: undefined }).identity();
   const fragment = new URLSearchParams({
-    key: String(connection.key),
+    key: String(client.key),
     ...(options.tenant !== undefined && { tenant: options.tenant }),
   });
   return `${options.url.replace(/\/+$/, "")}/console#${fragment}`;

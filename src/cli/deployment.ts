@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { InvalidArgumentError } from "commander";
 import { deployedLimits } from "../aws/deployed-limits.ts";
 import { DynamoTable } from "../aws/dynamo-table.ts";
 import { type DynamoDBClientConfig, operatorTable } from "../aws/operator-table.ts";
@@ -7,18 +7,12 @@ import { parseLimits } from "../core/limits/parse-limits.ts";
 import { PortUnavailable } from "../core/model/errors.ts";
 import { tenantPattern } from "../core/model/keys.ts";
 import { localTable } from "../settings/config.ts";
+import { localUrl } from "./client.ts";
+import type { Options } from "./options.ts";
 import { CommandFailed, UsageError } from "./terminal.ts";
 
 /** Time limit for the local server's answer with the URL of its table. */
 const healthTimeoutMs = 30_000;
-
-/** The options of commands that work on a deployment's table, with AWS credentials rather than with an API key. */
-export interface TableOptions {
-  table?: string;
-  local?: boolean;
-  url: string;
-  json?: boolean;
-}
 
 /** Help text of every group of such commands: which table they use. */
 export const tableHelp = `
@@ -27,13 +21,15 @@ TableName. Region, profile and endpoint come from the AWS environment variables.
 of the local server, which \`npx offload dev\` runs.
 `;
 
-/** Adds the options that select the table. */
-export const withTableOptions = (command: Command): Command =>
-  command
-    .addOption(new Option("--table <name>", "name of the deployment's table").env("OFFLOAD_TABLE"))
-    .option("--local", "use the local server's table, even if --table or OFFLOAD_TABLE is set")
-    .addOption(new Option("--url <url>", "URL of the local server").env("OFFLOAD_URL").default("http://127.0.0.1:3000"))
-    .option("--json", "print JSON");
+/** The options of commands that work on a deployment's table, with AWS credentials rather than with an API key. */
+export const tableOptions = [
+  ["--table <name>", "name of the deployment's table", { env: "OFFLOAD_TABLE" }],
+  ["--local", "use the local server's table, even if --table or OFFLOAD_TABLE is set"],
+  ["--url <url>", "URL of the local server", { env: "OFFLOAD_URL", initial: localUrl }],
+  ["--json", "print JSON"],
+] as const;
+
+export type TableOptions = Options<typeof tableOptions>;
 
 /** Reads an option's value that must be a tenant's id. */
 export function tenantId(text: string): string {

@@ -1,7 +1,7 @@
 import { Admin } from "../client/index.ts";
-import { type Connection, connectionOf, withConnection } from "./client.ts";
-import type { Register } from "./register.ts";
-import { table } from "./table.ts";
+import { things } from "./answer.ts";
+import { connection, connectionOf } from "./client.ts";
+import type { Register } from "./group.ts";
 
 const examples = `
 Lists the newest 50 deployments of the last 90 days, the newest first. A start or reload of a local server counts as one.
@@ -12,18 +12,12 @@ Examples:
 `;
 
 /** `offload deployments` */
-export const register: Register = (command, terminal) => {
-  withConnection(command)
-    .addHelpText("after", examples)
-    .action(async (options: Connection) => {
-      const deployments = await new Admin(connectionOf(options)).deployments();
-      if (options.json) return terminal.out(JSON.stringify({ deployments }, null, 2));
-      if (deployments.length === 0) return terminal.out("No deployments.");
-      const rows = deployments.map(({ deployed_at, version, rolled_back }) => [
-        deployed_at,
-        version,
-        rolled_back ? "rolled back" : "deployed",
-      ]);
-      terminal.out(table(["deployed", "Offload", "end"], rows, terminal, options));
-    });
+export const register: Register = (group) => {
+  group.help(examples).does(connection, async (options) =>
+    things({ deployments: await new Admin(connectionOf(options)).deployments() }, "No deployments.", {
+      deployed: "deployed_at",
+      Offload: "version",
+      end: ({ rolled_back }) => (rolled_back ? "rolled back" : "deployed"),
+    }),
+  );
 };

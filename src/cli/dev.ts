@@ -1,13 +1,8 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { useLocalClients } from "../installed/registration.ts";
 import { defaultOf, type Given, localSettings, type Variable } from "../local/deployment/settings.ts";
-import type { Register } from "./register.ts";
-
-interface DevOptions {
-  ephemeral: boolean;
-  reload?: boolean;
-  inspect?: number | true;
-}
+import type { Register } from "./group.ts";
+import type { Given as Flag } from "./options.ts";
 
 const help = `
 A flag wins over its environment variable.
@@ -18,48 +13,49 @@ Examples:
   npx offload dev -- node server.ts          runs your web server beside it, with OFFLOAD_URL and OFFLOAD_KEY
 `;
 
-/** `offload dev` */
-export const register: Register = (command) => {
-  withSettings(command)
-    .argument("[program...]", "a program that runs beside the server, after `--`; when it ends, the server ends")
-    .option("--no-reload", "do not reload changed task files")
-    .option(
-      "--inspect [port]",
-      "let a debugger attach to the workers, one in each tier; default port: 9229",
-      debuggerPort,
-    )
-    .action(async (beside: string[], { inspect, ephemeral, reload = true }: DevOptions) => {
-      const port = inspect === true ? 9229 : inspect;
-      const { start } = await server();
-      await start({ ephemeral, reload, beside, flags: flagsOf(command), ...(port !== undefined && { inspect: port }) });
-    });
-};
+/** A flag for each setting of the local server. */
+const settings = (Object.keys(localSettings) as Variable[]).map((variable): Flag => {
+  const { flag, meaning, stands } = localSettings[variable];
+  const initial = stands === undefined && variable !== "OFFLOAD_KEYS" ? defaultOf(variable) : undefined;
+  const shown = [...(initial ? [`default: ${initial}`] : []), `variable: ${variable}`].join(", ");
+  return [flag, `${meaning} (${shown})`];
+});
+
+const starting = [
+  ["[program...]", "a program that runs beside the server, after `--`; when it ends, the server ends"],
+  ["--ephemeral", "do not save any data", { initial: false }],
+  ...settings,
+] as const;
 
 /** `offload start` */
-export const registerStart: Register = (command) => {
-  withSettings(command)
-    .argument("[program...]", "a program that runs beside the server, after `--`; when it ends, the server ends")
-    .action(async (beside: string[], { ephemeral }: DevOptions) =>
-      (await server()).start({ ephemeral, beside, flags: flagsOf(command) }),
-    );
+export const registerStart: Register = (group) => {
+  group.help(help).does(starting, async ({ ephemeral }, beside) => {
+    const { start } = await server();
+    await start({ ephemeral, beside, flags: flagsOf(group.command) });
+  });
+};
+
+const reloading = [
+  ...starting,
+  ["--no-reload", "do not reload changed task files"],
+  ["--inspect [port]", "let a debugger attach to the workers, one in each tier; default port: 9229", debuggerPort],
+] as const;
+
+/** `offload dev` */
+export const register: Register = (group) => {
+  group.help(help).does(reloading, async ({ inspect, ephemeral, reload = true }, beside) => {
+    // Commander gives true for the option without a port.
+    const port = (inspect as number | true | undefined) === true ? 9229 : inspect;
+    const { start } = await server();
+    const flags = flagsOf(group.command);
+    await start({ ephemeral, reload, beside, flags, ...(port !== undefined && { inspect: port }) });
+  });
 };
 
 /** The server, with the clients that functions have: they take a quarter of the SDK's time for a call. */
 function server(): Promise<typeof import("./start.ts")> {
   useLocalClients();
   return import("./start.ts");
-}
-
-/** Adds a flag for each setting of the local server. */
-function withSettings(command: Command): Command {
-  command.option("--ephemeral", "do not save any data", false);
-  for (const variable of Object.keys(localSettings) as Variable[]) {
-    const { flag, meaning, stands } = localSettings[variable];
-    const initial = stands === undefined && variable !== "OFFLOAD_KEYS" ? defaultOf(variable) : undefined;
-    const shown = [...(initial ? [`default: ${initial}`] : []), `variable: ${variable}`].join(", ");
-    command.option(flag, `${meaning} (${shown})`);
-  }
-  return command.addHelpText("after", help);
 }
 
 /** The settings that the command line gives, by their variables. */

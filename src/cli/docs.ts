@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { packageFolder } from "../installed/installation.ts";
 import { forTerminal, type Group, groupsIn, type Page, type Section, sectionsOf, withParts } from "./docs-pages.ts";
 import { searchIn } from "./docs-search.ts";
-import type { Register } from "./register.ts";
+import type { Register } from "./group.ts";
 import { CommandFailed, type Terminal } from "./terminal.ts";
 
 const examples = `
@@ -20,28 +20,25 @@ Examples:
 /** The most sections that a search names. */
 const mostShown = 9;
 
-interface Options {
-  list?: boolean;
-  path?: boolean;
-}
+const given = [
+  ["[words...]", "name of a page, page#section, or words to search for"],
+  ["--list", "name what the search finds, and print none of it"],
+  ["--path", "print the path of the page's file"],
+] as const;
 
 /** `offload docs` */
-export const register: Register = (command, terminal) => {
-  command
-    .argument("[words...]", "name of a page, page#section, or words to search for")
-    .option("--list", "name what the search finds, and print none of it")
-    .option("--path", "print the path of the page's file")
-    .addHelpText("after", examples)
-    .action((words: string[], options: Options) => {
-      const groups = groupsIn(folder);
-      if (words.length === 0) return contents(groups, terminal);
-      const pages = groups.flatMap(({ pages }) => pages);
-      const [first, ...others] = find(pages, words.join(" "), options.list === true);
-      if (options.list) return terminal.out(listOf([first, ...others]));
-      if (options.path) return terminal.out(`${folder}${first.page.page}.md`);
-      print(first, terminal);
-      if (others.length > 0) terminal.note(`\nAlso found:\n${listOf(others)}`);
-    });
+export const register: Register = (group) => {
+  const { terminal } = group;
+  group.help(examples).does(given, (options, words) => {
+    const groups = groupsIn(folder);
+    if (words.length === 0) return contents(groups, terminal);
+    const pages = groups.flatMap(({ pages }) => pages);
+    const [first, ...others] = find(pages, words.join(" "), options.list === true);
+    if (options.list) return terminal.out(listOf([first, ...others]));
+    if (options.path) return terminal.out(`${folder}${first.page.page}.md`);
+    print(first, terminal);
+    if (others.length > 0) terminal.note(`\nAlso found:\n${listOf(others)}`);
+  });
 };
 
 /** The folder of the pages, in the repository and in the package. */

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { InvalidArgumentError } from "commander";
 import { readAssembly, synthesizeApp } from "../../lib/assembly.ts";
 import { keptWorkersVariable } from "../../lib/kept-workers.ts";
 import { type Account, liveAccount, liveClients } from "../aws/live-account.ts";
@@ -12,8 +12,9 @@ import { linkedRolesOf, pipelineNamesOf, withProbes } from "../doctor/pipeline.t
 import { reviewText } from "../doctor/report.ts";
 import { checks, hasPipeline, type Review, review, worstOf } from "../doctor/review.ts";
 import { tasksFolder } from "../project/task-folder.ts";
-import { type Connection, clientOf, context, take, withConnection } from "./client.ts";
-import type { Register } from "./register.ts";
+import { type Connection, clientOf, connection, context, take } from "./client.ts";
+import type { Register } from "./group.ts";
+import type { Options } from "./options.ts";
 import { CommandFailed, plain, type Terminal, UsageError } from "./terminal.ts";
 
 /** Exit code for the severity of the worst finding, when it reaches `--fail-on`. */
@@ -37,19 +38,30 @@ Examples:
   npx offload doctor --templates cdk.out --fail-on medium --json
 `;
 
-interface DoctorOptions extends Connection {
-  templates?: string;
-  context?: Record<string, string>;
-  live?: boolean;
-  failures?: boolean;
-  failOn: Severity | "never";
-  skip?: string[];
-}
+const given = [
+  ...connection,
+  [
+    "--templates <folder>",
+    "check this cloud assembly, such as cdk.out; default: synthesize the app, without bundling its code",
+  ],
+  ["-c, --context <name=value>", "CDK context of the synthesis, such as stage=prod; repeatable", context],
+  ["--live", "also check the deployed resources, with your AWS credentials"],
+  ["--failures", "check only the newest 1,000 dead letters of your tenant, by the API"],
+  [
+    "--fail-on <severity>",
+    "lowest severity that makes the exit code non-zero",
+    { among: [...severities, "never"], initial: "high" },
+  ],
+  ["--skip <check>", "skip this check; repeatable", checkId],
+] as const;
+
+type DoctorOptions = Options<typeof given>;
 
 /** `offload doctor` */
-export const register: Register = (command, terminal, exit) => {
-  withOptions(command).action(async (options: DoctorOptions) => {
-    if (options.failures === true) return exit(await reviewFailures(terminal, options));
+export const register: Register = (group) => {
+  const { terminal } = group;
+  group.help(help).does(given, async (options) => {
+    if (options.failures === true) return reviewFailures(terminal, options);
     const { stacks, note } = await stacksOf(options);
     const deployment = new Deployment(stacks);
     if (!hasPipeline(deployment)) throw new CommandFailed("these stacks contain no Offload pipeline");
@@ -58,7 +70,7 @@ export const register: Register = (command, terminal, exit) => {
     const found = review({ deployment, types, findings, ...live.found }, options.skip);
     show(terminal, found, [...(note === undefined ? [] : [note]), ...live.notes], options);
     const code = exitCodeOf(found, options.failOn);
-    exit(code === 0 && live.failed === true ? 1 : code);
+    return code === 0 && live.failed === true ? 1 : code;
   });
 };
 
@@ -76,23 +88,6 @@ const checkedFailures = 1_000;
 
 const readFailures = async (connection: Connection): Promise<readonly Failure[]> =>
   (await take(clientOf(connection).deadLetters.list(), checkedFailures)).items;
-
-const withOptions = (command: Command): Command =>
-  withConnection(command)
-    .option(
-      "--templates <folder>",
-      "check this cloud assembly, such as cdk.out; default: synthesize the app, without bundling its code",
-    )
-    .option("-c, --context <name=value>", "CDK context of the synthesis, such as stage=prod; repeatable", context)
-    .option("--live", "also check the deployed resources, with your AWS credentials")
-    .option("--failures", "check only the newest 1,000 dead letters of your tenant, by the API")
-    .addOption(
-      new Option("--fail-on <severity>", "lowest severity that makes the exit code non-zero")
-        .choices([...severities, "never"])
-        .default("high"),
-    )
-    .option("--skip <check>", "skip this check; repeatable", checkId)
-    .addHelpText("after", help);
 
 function checkId(id: string, before: string[] = []): string[] {
   if (checks.some((known) => known.id === id)) return [...before, id];

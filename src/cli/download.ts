@@ -5,16 +5,11 @@ import { basename } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { Client, Download } from "../client/index.ts";
 import { renameHeld } from "../machine/platform.ts";
-import { type Connection, clientOf, followerOf, withConnection } from "./client.ts";
-import type { Register } from "./register.ts";
+import { clientOf, connection, followerOf } from "./client.ts";
+import type { Register } from "./group.ts";
 import { requireEnd, writeResult } from "./result.ts";
 import { CommandFailed, type Terminal } from "./terminal.ts";
 import { withProgress } from "./transfer.ts";
-
-interface ResultOptions extends Connection {
-  out?: string;
-  force?: boolean;
-}
 
 /** Exit code of a process that Ctrl-C ends. */
 const interrupted = 130;
@@ -29,18 +24,19 @@ Examples:
 `;
 
 /** `offload result` */
-export const register: Register = (command, terminal, exit) => {
-  command
-    .argument("<task_id>")
-    .option("--out <file>", "write the result to this file; - is the standard output")
-    .option("--force", "replace the file if it exists")
-    .addHelpText("after", examples);
-  withConnection(command).action(async (id: string, options: ResultOptions) => {
+export const register: Register = (group) => {
+  const own = [
+    ["<task_id>"],
+    ["--out <file>", "write the result to this file; - is the standard output"],
+    ["--force", "replace the file if it exists"],
+  ] as const;
+  group.help(examples).does([...own, ...connection], async (options, id) => {
     const client = clientOf(options);
-    if (options.out !== "-" && options.out !== undefined) refuseExisting(options.out, options.force);
+    const { out, force } = options;
+    if (out !== "-" && out !== undefined) refuseExisting(out, force);
     await requireEnd(client, id);
-    if (options.out === undefined) return writeResult(terminal, id, await client.result(id));
-    exit(await downloadTo(terminal, followerOf(options), id, options.out, options.force));
+    if (out === undefined) return writeResult(group.terminal, id, await client.result(id));
+    return downloadTo(group.terminal, followerOf(options), id, out, force);
   });
 };
 

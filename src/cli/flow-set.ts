@@ -1,47 +1,42 @@
-import { type Command, InvalidArgumentError } from "commander";
+import { InvalidArgumentError } from "commander";
 import { Flow, type KeyLimit, type NewLimits, type TypeLimits, type TypeList } from "../client/index.ts";
 import { longestPerSeconds, mostPlaces, mostStarts } from "../core/task/type-limits.ts";
 import { durationSeconds } from "../util/duration.ts";
-import { type Connection, connectionOf, countTo, withAdminKey, withConnection } from "./client.ts";
-import { CommandFailed, plain, type Terminal, UsageError } from "./terminal.ts";
+import type { Answer } from "./answer.ts";
+import { type Connection, connection, connectionOf, countTo, withAdminKey } from "./client.ts";
+import type { Group } from "./group.ts";
+import type { Options } from "./options.ts";
+import { CommandFailed, plain, UsageError } from "./terminal.ts";
 
-interface SetOptions extends Connection {
-  limit?: number;
-  rate?: number;
-  perSeconds?: number;
-  asDefined?: boolean;
-  limitKey?: string;
-  expiresIn?: number;
-}
+const changes = [
+  ["--limit <n>", "attempts at the same time; of a type that has only a rate: its starts", countTo(mostStarts)],
+  ["--rate <n>", "starts in --per-seconds, evenly spaced", countTo(mostStarts)],
+  ["--per-seconds <n>", "seconds of --rate; default: as they are now, or 1", countTo(longestPerSeconds)],
+  ["--as-defined", "the same as `flow clear`"],
+  ["--limit-key <key>", "only for one key of the type's limit, in the tenant (operators, too)"],
+  ["--expires-in <duration>", "with --limit-key: as long as this, such as 90d, 12h, 30m, 45s", seconds],
+] as const;
+
+type SetOptions = Connection & Options<typeof changes>;
 
 /** `offload flow set` and `offload flow clear` */
-export function addFlowSet(command: Command, terminal: Terminal): void {
-  withConnection(command.command("set <type>"))
-    .description("change the limits of a task type, also of one that defines none, without a deployment (admins only)")
-    .option("--limit <n>", "attempts at the same time; of a type that has only a rate: its starts", countTo(mostStarts))
-    .option("--rate <n>", "starts in --per-seconds, evenly spaced", countTo(mostStarts))
-    .option("--per-seconds <n>", "seconds of --rate; default: as they are now, or 1", countTo(longestPerSeconds))
-    .option("--as-defined", "the same as `flow clear`")
-    .option("--limit-key <key>", "only for one key of the type's limit, in the tenant (operators, too)")
-    .option("--expires-in <duration>", "with --limit-key: as long as this, such as 90d, 12h, 30m, 45s", seconds)
-    .action((name: string, options: SetOptions) => {
-      checkOptions(options);
-      return options.limitKey === undefined
-        ? setLimits(name, options, terminal)
-        : setKeyLimit(name, options.limitKey, options, terminal);
-    });
-  withConnection(command.command("clear <type>"))
-    .description(
-      "remove the limits that `flow set` gave a task type: those of its definition apply again (admins only)",
-    )
-    .option("--limit-key <key>", "only those of one key, in the tenant (operators, too)")
-    .action(async (name: string, options: SetOptions) => {
-      const { limitKey } = options;
-      if (limitKey === undefined) return setLimits(name, { ...options, asDefined: true }, terminal);
-      await new Flow(connectionOf(options)).clearKeyLimit(name, limitKey);
-      const text = `${plain(limitKey)} has the limits of ${plain(name)} again, in every worker after about three seconds.`;
-      terminal.out(options.json ? "{}" : text);
-    });
+export function addFlowSet(group: Group): void {
+  const sets = "change the limits of a task type, also of one that defines none, without a deployment (admins only)";
+  group.add("set", sets, [["<type>"], ...connection, ...changes], (options, name) => {
+    checkOptions(options);
+    const { limitKey: key } = options;
+    return key === undefined ? setLimits(name, options) : setKeyLimit(name, key, options);
+  });
+  const clears =
+    "remove the limits that `flow set` gave a task type: those of its definition apply again (admins only)";
+  const limitKey = ["--limit-key <key>", "only those of one key, in the tenant (operators, too)"] as const;
+  group.add("clear", clears, [["<type>"], ...connection, limitKey], async (options, name) => {
+    const { limitKey } = options;
+    if (limitKey === undefined) return setLimits(name, { ...options, asDefined: true });
+    await new Flow(connectionOf(options)).clearKeyLimit(name, limitKey);
+    const text = `${plain(limitKey)} has the limits of ${plain(name)} again, in every worker after about three seconds.`;
+    return { json: {}, text };
+  });
 }
 
 /** Parses a duration. Returns seconds. */
@@ -51,12 +46,12 @@ function seconds(text: string): number {
   throw new InvalidArgumentError("Expected a duration such as 90d, 12h, 30m, 45s.");
 }
 
-async function setKeyLimit(name: string, key: string, options: SetOptions, terminal: Terminal): Promise<void> {
+async function setKeyLimit(name: string, key: string, options: SetOptions): Promise<Answer> {
   const { limit, rate, perSeconds, expiresIn: expiresInSeconds } = options;
   const change = { limit: limit ?? rate ?? 0, perSeconds: rate === undefined ? perSeconds : (perSeconds ?? 1) };
   const set = await new Flow(connectionOf(options)).setKeyLimit(name, key, { ...change, expiresInSeconds });
   const text = `${plain(name)}, in every worker after about three seconds:\n  ${keyLimitText(set)}`;
-  terminal.out(options.json ? JSON.stringify(set, null, 2) : text);
+  return { json: set, text };
 }
 
 /** The limit of a key in words: `account-7: 10 at the same time, until 2027-01-01T00:00:00.000Z`. */
@@ -66,12 +61,12 @@ export function keyLimitText({ key, limit, per_seconds, until, tenant_id }: Omit
   return `${plain(key)}: ${what}${whose}${until === null ? "" : `, until ${until}`}`;
 }
 
-async function setLimits(name: string, options: SetOptions, terminal: Terminal): Promise<void> {
+async function setLimits(name: string, options: SetOptions): Promise<Answer> {
   const flow = new Flow(connectionOf(withAdminKey(options)));
   const type = (await flow.types()).types.find((one) => one.name === name);
   if (type === undefined) throw new CommandFailed(`no task type is named ${name}; npx offload types lists them`);
   const limits = await flow.setLimits(name, changeOf(type, options));
-  terminal.out(options.json ? JSON.stringify(limits, null, 2) : limitsText(limits));
+  return { json: limits, text: limitsText(limits) };
 }
 
 function checkOptions({ limit, rate, perSeconds, asDefined, limitKey, expiresIn }: SetOptions): void {

@@ -1,10 +1,11 @@
-import { type Command, Option } from "commander";
 import { Flow, ProblemError, type TypeList, type TypePause } from "../client/index.ts";
-import { type Tier, tiers } from "../core/model/tier.ts";
-import { type Connection, clientOf, connectionOf, isForAll, withAdminKey, withConnection } from "./client.ts";
+import { tiers } from "../core/model/tier.ts";
+import { type Answer, listText } from "./answer.ts";
+import { type Connection, clientOf, connection, connectionOf, isForAll, withAdminKey } from "./client.ts";
 import { addFlowSet, keyLimitText, placesText, rateText } from "./flow-set.ts";
-import type { Register } from "./register.ts";
-import { table } from "./table.ts";
+import type { Register } from "./group.ts";
+import type { Options } from "./options.ts";
+import { type Columns, tableOf } from "./table.ts";
 import { plain, type Terminal, UsageError } from "./terminal.ts";
 
 const examples = `
@@ -27,49 +28,51 @@ Examples:
 Set OFFLOAD_URL and OFFLOAD_KEY instead of giving --url and --key each time.
 `;
 
+const pausing = (act: "pause" | "resume") =>
+  [
+    ...connection,
+    ["--tier <tier>", `${act} a tier (admins only)`, { among: tiers }],
+    ["--type <type>", `${act} a task type, for the tenant`],
+    ["--all", "with --type: for all tenants (admins only)"],
+  ] as const;
+
+type PauseOptions = Options<ReturnType<typeof pausing>>;
+
+const limitKey = ["--limit-key <key>", "only that of one key; default: those of all keys"] as const;
+
 /** `offload flow show|pause|resume|set|clear|close` */
-export const register: Register = (command, terminal) => {
-  command.addHelpText("after", examples);
-  withConnection(command.command("show"))
-    .description("show what is paused, the limits in force, and the breakers")
-    .action((options: Connection) => show(terminal, withAdminKey(options)));
-  for (const act of ["pause", "resume"] as const) addPause(command, terminal, act);
-  addFlowSet(command, terminal);
-  withConnection(command.command("close <type>"))
-    .description("close the breaker of a task type for the tenant: its waiting tasks start ('*': for all tenants)")
-    .option("--limit-key <key>", "only that of one key; default: those of all keys")
-    .action(async (type: string, options: Connection & { limitKey?: string }) => {
-      const flow = new Flow(connectionOf(isForAll(options) ? withAdminKey(options) : options));
-      const { limitKey: key } = options;
-      const closed = await flow.closeBreaker(type, { key });
-      if (options.json) return terminal.out(JSON.stringify(closed, null, 2));
-      const whose = key === undefined ? plain(type) : `${plain(type)} for the key ${plain(key)}`;
-      terminal.out(`The breaker of ${whose} is closed. Its waiting tasks start in order of submission.`);
-      for (const line of await holdsOf(flow, { type })) terminal.out(line);
-    });
+export const register: Register = (group) => {
+  group.help(examples);
+  const shows = "show what is paused, the limits in force, and the breakers";
+  group.add("show", shows, connection, (options) => show(withAdminKey(options)));
+  for (const act of ["pause", "resume"] as const) {
+    const about = `${act} a tier, a task type or a tenant: give --tier, --type or --tenant`;
+    group.add(act, about, pausing(act), (options) => pauseOrResume(group.terminal, act, options));
+  }
+  addFlowSet(group);
+  const closes = "close the breaker of a task type for the tenant: its waiting tasks start ('*': for all tenants)";
+  group.add("close", closes, [["<type>"], ...connection, limitKey], async (options, type) => {
+    const flow = new Flow(connectionOf(isForAll(options) ? withAdminKey(options) : options));
+    const { limitKey: key, json } = options;
+    const closed = await flow.closeBreaker(type, { key });
+    const whose = key === undefined ? plain(type) : `${plain(type)} for the key ${plain(key)}`;
+    if (json) return { json: closed, text: "" };
+    group.terminal.out(`The breaker of ${whose} is closed. Its waiting tasks start in order of submission.`);
+    await showHolds(group.terminal, flow, { type });
+  });
 };
 
-interface PauseOptions extends Connection {
-  tier?: Tier;
-  type?: string;
-  all?: boolean;
+async function pauseOrResume(terminal: Terminal, act: "pause" | "resume", options: PauseOptions) {
+  checkTarget(options);
+  const { json, said } = await acted(act, options);
+  if (act === "pause" || options.json) return { json, text: said };
+  terminal.out(said);
+  const flow = new Flow(connectionOf(options.tier === undefined ? options : withAdminKey(options)));
+  await showHolds(terminal, flow, options);
 }
 
-function addPause(command: Command, terminal: Terminal, act: "pause" | "resume"): void {
-  withConnection(command.command(act))
-    .description(`${act} a tier, a task type or a tenant: give --tier, --type or --tenant`)
-    .addOption(new Option("--tier <tier>", `${act} a tier (admins only)`).choices(tiers))
-    .option("--type <type>", `${act} a task type, for the tenant`)
-    .option("--all", "with --type: for all tenants (admins only)")
-    .action(async (options: PauseOptions) => {
-      checkTarget(options);
-      const { json, said } = await acted(act, options);
-      if (options.json) return terminal.out(JSON.stringify(json, null, 2));
-      terminal.out(said);
-      if (act === "pause") return;
-      const flow = new Flow(connectionOf(options.tier === undefined ? options : withAdminKey(options)));
-      for (const line of await holdsOf(flow, options)) terminal.out(line);
-    });
+async function showHolds(terminal: Terminal, flow: Flow, of: { type?: string }): Promise<void> {
+  for (const line of await holdsOf(flow, of)) terminal.out(line);
 }
 
 /** Lists the pauses, breakers and limits that still hold the tasks that were let go. */
@@ -134,7 +137,7 @@ function typeText({ type, paused }: TypePause, act: "pause" | "resume", { all, t
   return pausedText(`The type ${plain(type)}`, act, target).replace("is paused", `is paused for ${whose}`);
 }
 
-async function show(terminal: Terminal, options: Connection): Promise<void> {
+async function show(options: Connection): Promise<Answer> {
   const [state, queues] = await Promise.all([
     new Flow(connectionOf(options)).types(),
     // Only admins may read the queues.
@@ -145,47 +148,51 @@ async function show(terminal: Terminal, options: Connection): Promise<void> {
         throw error;
       }),
   ]);
-  if (options.json) return terminal.out(JSON.stringify({ ...state, queues }, null, 2));
-  if (queues !== null) {
-    const rows = Object.entries(queues).map(([tier, { paused, paused_since }]) => [
-      tier,
-      paused ? "paused" : "active",
-      paused_since,
-    ]);
-    terminal.out(`${table(["tier", "state", "since"], rows, terminal, options)}\n`);
-  }
-  terminal.out(state.types.length === 0 ? "No task types." : typeTable(state, terminal, options));
-  for (const { name, key_limits = [] } of state.types)
-    for (const one of key_limits)
-      terminal.out(`\n${plain(name)} has a limit of its own for the key ${keyLimitText(one)}`);
-  for (const line of openKeys(state)) terminal.out(line);
-  for (const { name, stopped_tenants = [] } of state.types)
-    for (const { tenant_id: tenant, paused_reason: reason } of stopped_tenants)
-      if (reason !== undefined)
-        terminal.out(`\n${plain(name)} is paused for the tenant ${plain(tenant)} by itself: ${plain(reason)}.`);
-  if (state.tenant_paused_since !== null) {
-    terminal.out(`\nThe tenant is paused since ${state.tenant_paused_since}: none of its tasks starts.`);
-  }
+  const tierStates = Object.entries(queues ?? {}).map(([tier, { paused, paused_since }]) => ({
+    ...{ tier, state: paused ? "paused" : "active", since: paused_since },
+  }));
+  const tierColumns = { tier: "tier", state: "state", since: "since" } as const;
+  return {
+    json: { ...state, queues },
+    text: (screen) =>
+      [
+        ...(queues === null ? [] : [`${tableOf(tierStates, tierColumns, screen)}\n`]),
+        listText(state.types, "No task types.", typeColumns)(screen),
+        ...notesOn(state),
+      ].join("\n"),
+  };
 }
 
-const openKeys = ({ types }: TypeList): string[] =>
-  types.flatMap(({ name, breaker }) =>
+/** What a row of the table has no room for. */
+function notesOn({ types, tenant_paused_since }: TypeList): string[] {
+  const limits = types.flatMap(({ name, key_limits = [] }) =>
+    key_limits.map((one) => `\n${plain(name)} has a limit of its own for the key ${keyLimitText(one)}`),
+  );
+  const breakers = types.flatMap(({ name, breaker }) =>
     (breaker?.open_keys ?? []).map(
       ({ key, open_until }) => `\n${plain(name)} has an open breaker for the key ${plain(key)}, until ${open_until}`,
     ),
   );
-
-function typeTable({ types }: TypeList, terminal: Terminal, options: Connection): string {
-  const rows = types.map(({ name, concurrency, rate_limit, breaker, paused }) => [
-    name,
-    concurrency && placesText(concurrency),
-    rate_limit && rateText(rate_limit),
-    breaker && breakerText(breaker),
-    pauseText(paused),
-    paused?.all ?? paused?.tenant,
-  ]);
-  return table(["type", "concurrency", "rate", "breaker", "paused", "since"], rows, terminal, options);
+  const pauses = types.flatMap(({ name, stopped_tenants = [] }) =>
+    stopped_tenants
+      .filter(({ paused_reason }) => paused_reason !== undefined)
+      .map(
+        ({ tenant_id, paused_reason }) =>
+          `\n${plain(name)} is paused for the tenant ${plain(tenant_id)} by itself: ${plain(paused_reason)}.`,
+      ),
+  );
+  const tenant = `\nThe tenant is paused since ${tenant_paused_since}: none of its tasks starts.`;
+  return [...limits, ...breakers, ...pauses, ...(tenant_paused_since === null ? [] : [tenant])];
 }
+
+const typeColumns: Columns<TypeList["types"][number]> = {
+  type: "name",
+  concurrency: ({ concurrency }) => concurrency && placesText(concurrency),
+  rate: ({ rate_limit }) => rate_limit && rateText(rate_limit),
+  breaker: ({ breaker }) => breaker && breakerText(breaker),
+  paused: ({ paused }) => pauseText(paused),
+  since: ({ paused }) => paused?.all ?? paused?.tenant,
+};
 
 const pauseText = (paused: TypePause["paused"]): string => {
   if (paused === null) return "no";

@@ -3,16 +3,13 @@ import { isTerminal } from "../core/model/status.ts";
 import { isSuspended, type StoppedBy, type SuspendedFor, type WaitView } from "../core/model/suspension.ts";
 import { span } from "./age.ts";
 import { bar } from "./bar.ts";
-import type { Connection } from "./client.ts";
+import type { Options } from "./options.ts";
 import { writeResult } from "./result.ts";
+import type { following } from "./run.ts";
 import { plainStack } from "./stack.ts";
 import { plain, type Terminal } from "./terminal.ts";
 
-export interface FollowOptions extends Connection {
-  /** Seconds after which the command stops waiting. Default: none. */
-  timeout?: number;
-  output?: string;
-}
+type FollowOptions = Options<typeof following> & { json?: boolean };
 
 /** Exit codes of a command that stopped waiting: those of timeout(1), and of a process that Ctrl-C ends. */
 const timedOut = 124;

@@ -9,13 +9,8 @@ import { packageFolder, packageVersion } from "../installed/installation.ts";
 import { startServerOf } from "../installed/test-server.ts";
 import { runProgram, shellWord } from "../machine/platform.ts";
 import { typeNameOf } from "../project/task-modules.ts";
-import type { Register } from "./register.ts";
-import { CommandFailed, type Terminal, UsageError } from "./terminal.ts";
-
-interface InitOptions {
-  yes?: boolean;
-  install: boolean;
-}
+import type { Register } from "./group.ts";
+import { agree, CommandFailed, type Terminal } from "./terminal.ts";
 
 const examples = `
 In an empty folder it makes a complete small project. In a project it adds what is missing. It overwrites no file. At the end it starts the
@@ -33,27 +28,29 @@ interface Edit {
   why: string;
 }
 
+const options = [
+  ["[folder]", "folder of the project", { initial: "." }],
+  ["-y, --yes", "do not ask"],
+  ["--no-install", "do not install the packages"],
+] as const;
+
 /** `offload init` */
-export const register: Register = (command, terminal) => {
-  command
-    .argument("[folder]", "folder of the project", ".")
-    .option("-y, --yes", "do not ask")
-    .option("--no-install", "do not install the packages")
-    .addHelpText("after", examples)
-    .action(async (path: string, options: InitOptions) => {
-      const folder = resolve(path);
-      const manager = managerOf(folder, process.env.npm_config_user_agent);
-      refuse(folder, manager);
-      const plan = planInit(read(folder, manager), versions());
-      const edits = editsOf(folder, manager, plan);
-      if (isDone(plan, edits)) return terminal.out("Nothing is missing.");
-      show(terminal, folder, plan, edits);
-      await agree(terminal, options);
-      write(folder, plan, edits);
-      if (options.install) await installAndStart(terminal, folder, manager, plan);
-      for (const text of plan.byHand) terminal.out(`\n${text}`);
-      terminal.out(nextSteps(folder, manager, options.install));
-    });
+export const register: Register = (group) => {
+  const { terminal } = group;
+  group.help(examples).does(options, async ({ yes, install }, path) => {
+    const folder = resolve(path);
+    const manager = managerOf(folder, process.env.npm_config_user_agent);
+    refuse(folder, manager);
+    const plan = planInit(read(folder, manager), versions());
+    const edits = editsOf(folder, manager, plan);
+    if (isDone(plan, edits)) return terminal.out("Nothing is missing.");
+    show(terminal, folder, plan, edits);
+    await agree(terminal, { yes, question: "Write these files?", preselected: true, no: "nothing was written" });
+    write(folder, plan, edits);
+    if (install) await installAndStart(terminal, folder, manager, plan);
+    for (const text of plan.byHand) terminal.out(`\n${text}`);
+    terminal.out(nextSteps(folder, manager, install === true));
+  });
 };
 
 const isDone = ({ files, manifest }: Plan, edits: readonly Edit[]): boolean =>
@@ -107,13 +104,6 @@ function show(terminal: Terminal, folder: string, { files, manifest, added }: Pl
   for (const path of paths) terminal.out(`  + ${path}`);
   if (added.length > 0) terminal.out(`  ~ package.json: ${added.join(", ")}`);
   for (const { path, why } of edits) terminal.out(`  ~ ${relative(folder, path)}: ${why}`);
-}
-
-/** @throws CommandFailed when the user says no; UsageError when nobody can be asked */
-async function agree(terminal: Terminal, { yes }: InitOptions): Promise<void> {
-  const answer = yes === true || (await terminal.confirm("Write these files?", true));
-  if (answer === undefined) throw new UsageError("there is no terminal to ask on: give --yes");
-  if (!answer) throw new CommandFailed("nothing was written");
 }
 
 const leftByInstall = [

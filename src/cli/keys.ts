@@ -1,13 +1,13 @@
 import { randomBytes } from "node:crypto";
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { InvalidArgumentError } from "commander";
 import { DynamoKeyStore } from "../aws/key-store.ts";
-import { type Role, roleInWords, roles } from "../core/model/identity.ts";
+import { roleInWords, roles } from "../core/model/identity.ts";
 import { type ApiKey, newApiKey, parseApiKey } from "../core/model/keys.ts";
-import { onTable, type TableOptions, tableHelp, tenantId, withTableOptions } from "./deployment.ts";
-import type { Register } from "./register.ts";
-import { table } from "./table.ts";
+import { things } from "./answer.ts";
+import { onTable, tableHelp, tableOptions, tenantId } from "./deployment.ts";
+import type { Group, Register } from "./group.ts";
 import { recordAct } from "./table-audit.ts";
-import { CommandFailed, type Terminal } from "./terminal.ts";
+import { CommandFailed } from "./terminal.ts";
 
 const examples = `${tableHelp}
 Examples:
@@ -17,127 +17,96 @@ Examples:
   npx offload keys revoke q7mzk2vxw4t9bnsd
 `;
 
+const newKey = [
+  ["--tenant <id>", "tenant of the key", { read: tenantId, required: true }],
+  ["--role <role>", "role of the key", { among: roles, required: true }],
+  ["--inputs", "the key of a viewer may read inputs and logs"],
+  ["--label <text>", "text that the list of keys shows", label],
+  [
+    "--expires <when>",
+    "a time such as 2027-03-01, or a duration such as 90d, 12h, 30m, 45s; default: never",
+    spanOrTime,
+  ],
+] as const;
+
 /** `offload keys create|list|revoke` */
-export const register: Register = (command, terminal) => {
-  command.addHelpText("after", examples);
-  addCreate(command, terminal);
-  addList(command, terminal);
-  addRevoke(command, terminal);
+export const register: Register = (group) => {
+  group.help(examples);
+  addCreate(group);
+  addList(group);
+  addRevoke(group);
 };
 
-interface CreateOptions extends TableOptions {
-  tenant: string;
-  role: Role;
-  inputs?: true;
-  label?: string;
-  expires?: number;
+function addCreate(group: Group): void {
+  const about = "create a key and print it; it cannot be shown again";
+  group.add("create", about, [...tableOptions, ...newKey], async (options) => {
+    const { inputs, role, tenant, label, expires } = options;
+    if (inputs && role !== "viewer") {
+      throw new CommandFailed(`--inputs is for the role viewer: the role ${role} needs no permission`);
+    }
+    const expires_at = expires === undefined ? undefined : new Date(expires).toISOString();
+    const given = {
+      ...{ tenant_id: tenant, role },
+      ...(inputs && { inputs }),
+      ...(label !== undefined && { label }),
+      ...(expires_at !== undefined && { expires_at }),
+    };
+    const { key, token } = newApiKey(given, new Date().toISOString(), randomBytes);
+    await onTable(options, async (table) => {
+      const { key_id } = key;
+      await recordAct(table, { tenant, action: "keys create", target: { key_id, role } });
+      await new DynamoKeyStore(table).add(key);
+    });
+    const until = expires_at === undefined ? "until it is revoked" : `until ${expires_at}`;
+    const hint = `Key ${key.key_id} has role ${role} in tenant ${tenant} ${until}. It cannot be shown again.`;
+    return { json: { key: token, ...shown(key) }, text: token, hint };
+  });
 }
 
-function addCreate(command: Command, terminal: Terminal): void {
-  withTableOptions(command.command("create"))
-    .description("create a key and print it; it cannot be shown again")
-    .requiredOption("--tenant <id>", "tenant of the key", tenantId)
-    .addOption(new Option("--role <role>", "role of the key").choices(roles).makeOptionMandatory())
-    .option("--inputs", "the key of a viewer may read inputs and logs")
-    .option("--label <text>", "text that the list of keys shows", label)
-    .option(
-      "--expires <when>",
-      "a time such as 2027-03-01, or a duration such as 90d, 12h, 30m, 45s; default: never",
-      spanOrTime,
-    )
-    .action(async (options: CreateOptions) => {
-      if (options.inputs && options.role !== "viewer") {
-        throw new CommandFailed(`--inputs is for the role viewer: the role ${options.role} needs no permission`);
+function addList(group: Group): void {
+  const own = [
+    ["--tenant <id>", "only keys of this tenant; default: all tenants", tenantId],
+    ["--utc", "print exact times in place of ages"],
+  ] as const;
+  group.add("list", "list keys, without their secrets", [...tableOptions, ...own], async (options) => {
+    const found = await onTable(options, async (table) => {
+      const store = new DynamoKeyStore(table);
+      const keys: ApiKey[] = [];
+      for (const tenant of options.tenant === undefined ? await store.tenants() : [options.tenant]) {
+        keys.push(...(await store.list(tenant)));
       }
-      const now = Date.now();
-      const expiresAt = options.expires === undefined ? undefined : new Date(options.expires).toISOString();
-      const { key, token } = newApiKey(
-        {
-          tenant_id: options.tenant,
-          role: options.role,
-          ...(options.inputs && { inputs: true }),
-          ...(options.label === undefined ? {} : { label: options.label }),
-          ...(expiresAt === undefined ? {} : { expires_at: expiresAt }),
-        },
-        new Date(now).toISOString(),
-        randomBytes,
-      );
-      await onTable(options, async (table) => {
-        const { key_id, role, tenant_id: tenant } = key;
-        await recordAct(table, { tenant, action: "keys create", target: { key_id, role } });
-        await new DynamoKeyStore(table).add(key);
-      });
-      if (options.json) return terminal.out(JSON.stringify({ key: token, ...shown(key) }, null, 2));
-      terminal.out(token);
-      const until = expiresAt === undefined ? "until it is revoked" : `until ${expiresAt}`;
-      terminal.note(
-        `Key ${key.key_id} has role ${key.role} in tenant ${key.tenant_id} ${until}. It cannot be shown again.`,
-      );
+      return keys.map(shown);
     });
+    if (found.length === 0 && !options.json) return group.terminal.note("There are no keys.");
+    const now = new Date().toISOString();
+    return things({ keys: found }, "", {
+      ...{ "key id": "key_id", tenant: "tenant_id", role: roleInWords, state: (key) => stateOf(key, now) },
+      ...{ label: "label", created: "created_at", "last used": "last_used_at", expires: "expires_at" },
+    });
+  });
 }
 
-function addList(command: Command, terminal: Terminal): void {
-  withTableOptions(command.command("list"))
-    .description("list keys, without their secrets")
-    .option("--tenant <id>", "only keys of this tenant; default: all tenants", tenantId)
-    .option("--utc", "print exact times in place of ages")
-    .action(async (options: TableOptions & { tenant?: string; utc?: boolean }) => {
-      const found = await onTable(options, async (table) => {
-        const store = new DynamoKeyStore(table);
-        const keys: ApiKey[] = [];
-        for (const tenant of options.tenant === undefined ? await store.tenants() : [options.tenant]) {
-          keys.push(...(await store.list(tenant)));
-        }
-        return keys;
-      });
-      if (options.json) return terminal.out(JSON.stringify({ keys: found.map(shown) }, null, 2));
-      if (found.length === 0) return terminal.note("There are no keys.");
-      const now = new Date().toISOString();
-      const rows = found.map((key) => [
-        key.key_id,
-        key.tenant_id,
-        roleInWords(key),
-        stateOf(key, now),
-        key.label,
-        key.created_at,
-        key.last_used_at,
-        key.expires_at,
-      ]);
-      terminal.out(
-        table(
-          ["key id", "tenant", "role", "state", "label", "created", "last used", "expires"],
-          rows,
-          terminal,
-          options,
-        ),
-      );
+function addRevoke(group: Group): void {
+  const id = ["<key id>", "the key's id, or the whole key", keyId] as const;
+  const about = "revoke a key; takes effect within 60 s";
+  group.add("revoke", about, [...tableOptions, id], async (options, id) => {
+    const key = await onTable(options, async (table) => {
+      const store = new DynamoKeyStore(table);
+      const tenant = (await store.find(id))?.tenant_id;
+      if (tenant === undefined) return undefined;
+      await recordAct(table, { tenant, action: "keys revoke", target: { key_id: id } });
+      return store.revoke(id, new Date().toISOString());
     });
-}
-
-function addRevoke(command: Command, terminal: Terminal): void {
-  withTableOptions(command.command("revoke"))
-    .description("revoke a key; takes effect within 60 s")
-    .argument("<key id>", "the key's id, or the whole key", keyId)
-    .action(async (id: string, options: TableOptions) => {
-      const key = await onTable(options, async (table) => {
-        const store = new DynamoKeyStore(table);
-        const tenant = (await store.find(id))?.tenant_id;
-        if (tenant === undefined) return undefined;
-        await recordAct(table, { tenant, action: "keys revoke", target: { key_id: id } });
-        return store.revoke(id, new Date().toISOString());
-      });
-      if (key === undefined) throw new CommandFailed(`there is no key ${id}`);
-      if (options.json) return terminal.out(JSON.stringify(shown(key), null, 2));
-      terminal.out(
-        `Key ${id} of tenant ${key.tenant_id} is revoked. The API refuses it in 60 s at the latest. Channels that it has open stay so, for 2 hours at most; a revoke by the API closes them.`,
-      );
-    });
+    if (key === undefined) throw new CommandFailed(`there is no key ${id}`);
+    const text = `Key ${id} of tenant ${key.tenant_id} is revoked. The API refuses it in 60 s at the latest. Channels that it has open stay so, for 2 hours at most; a revoke by the API closes them.`;
+    return { json: shown(key), text };
+  });
 }
 
 /** A key without the hash of its secret. */
 const shown = ({ secret_hash: _, ...rest }: ApiKey) => rest;
 
-function stateOf(key: ApiKey, nowIso: string): string {
+function stateOf(key: Pick<ApiKey, "revoked_at" | "expires_at">, nowIso: string): string {
   if (key.revoked_at !== undefined) return "revoked";
   return key.expires_at !== undefined && key.expires_at <= nowIso ? "expired" : "active";
 }

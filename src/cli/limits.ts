@@ -1,10 +1,12 @@
-import { type Command, InvalidArgumentError } from "commander";
+import { InvalidArgumentError } from "commander";
 import { DynamoLimitEditor } from "../aws/limit-editor.ts";
 import { depthSchema, limitsSchema } from "../core/limits/parse-limits.ts";
 import { tiers } from "../core/model/tier.ts";
-import { configuredLimits, onTable, type TableOptions, tableHelp, tenantId, withTableOptions } from "./deployment.ts";
+import type { Answer } from "./answer.ts";
+import { configuredLimits, onTable, type TableOptions, tableHelp, tableOptions, tenantId } from "./deployment.ts";
+import type { Group, Register } from "./group.ts";
 import { limitRows, type Stored } from "./limits-in-force.ts";
-import type { Register } from "./register.ts";
+import { type Options, valuesOf } from "./options.ts";
 import { table } from "./table.ts";
 import { recordAct } from "./table-audit.ts";
 import { plain, type Terminal, UsageError } from "./terminal.ts";
@@ -21,73 +23,67 @@ Examples:
   npx offload limits show --tenant acme
 `;
 
-/** `offload limits set|show` */
-export const register: Register = (command, terminal) => {
-  command.addHelpText("after", examples);
-  addSet(command, terminal);
-  addShow(command, terminal);
-};
-
 /** Value of a limit option: a number, null for "none", or undefined for "unset". */
 type LimitValue = number | null | undefined;
 
-interface SetOptions extends TableOptions {
-  tenant?: string;
-  default?: boolean;
-  depth?: Record<string, LimitValue>;
-  submitsPerSecond?: { to: LimitValue };
-  burst?: { to: LimitValue };
-  tasksInProgress?: { to: LimitValue };
-  requestBytes?: { to: LimitValue };
-  schedules?: { to: LimitValue };
-  openUploadBytes?: { to: LimitValue };
-}
+const one = (text: string) => ({ to: parseLimit(text) });
 
-function addSet(command: Command, terminal: Terminal): void {
-  const one = (text: string) => ({ to: parseLimit(text) });
-  withTableOptions(command.command("set"))
-    .description("change limits; limits without an option stay as they are")
-    .option("--tenant <id>", "change the limits of this tenant", tenantId)
-    .option("--default", "change the default limits, for tenants without limits of their own")
-    .option("--submits-per-second <n>", "accepted submits per second, on average", one)
-    .option("--burst <n>", "submits accepted at once after a pause; default: the number per second", one)
-    .option("--tasks-in-progress <n>", "accepted tasks that have not ended", one)
-    .option("--request-bytes <n>", "largest request body, in bytes", one)
-    .option("--schedules <n>", "schedules, without those of the app's code; default: 100", one)
-    .option("--open-upload-bytes <n>", "bytes of announced uploads that no task has taken; default: 100 GiB", one)
-    .option("--depth <tier=n>", "refuse submits to a tier that holds this many messages; repeatable", parseDepth)
-    .action(async (options: SetOptions) => {
-      const changes = changesOf(options);
-      checkTarget(options, changes);
-      const after = await onTable(options, async (table) => {
-        const editor = new DynamoLimitEditor(table);
-        const { tenant, depth } = options;
-        await recordAct(table, {
-          tenant,
-          action: "limits set",
-          request: { ...changes, ...(depth && { depth }) },
-        });
-        if (Object.keys(changes).length > 0) await change(editor, options.tenant, changes);
-        if (options.depth !== undefined) {
-          const before = (await editor.ofDeployment())?.depth;
-          await editor.setDepth(validated(depthSchema, { ...before, ...options.depth }));
-        }
-        return stored(editor, options.tenant);
-      });
-      await show(terminal, after, options);
+const limits = [
+  ["--submits-per-second <n>", "accepted submits per second, on average", one],
+  ["--burst <n>", "submits accepted at once after a pause; default: the number per second", one],
+  ["--tasks-in-progress <n>", "accepted tasks that have not ended", one],
+  ["--request-bytes <n>", "largest request body, in bytes", one],
+  ["--schedules <n>", "schedules, without those of the app's code; default: 100", one],
+  ["--open-upload-bytes <n>", "bytes of announced uploads that no task has taken; default: 100 GiB", one],
+] as const;
+
+const setting = [
+  ...tableOptions,
+  ["--tenant <id>", "change the limits of this tenant", tenantId],
+  ["--default", "change the default limits, for tenants without limits of their own"],
+  ...limits,
+  ["--depth <tier=n>", "refuse submits to a tier that holds this many messages; repeatable", parseDepth],
+] as const;
+
+type SetOptions = Options<typeof setting>;
+
+/** `offload limits set|show` */
+export const register: Register = (group) => {
+  group.help(examples);
+  addSet(group);
+  const tenant = ["--tenant <id>", "also show the limits of this tenant", tenantId] as const;
+  const shows = "show the limits in force, and which of them were set; --json prints only those that were set";
+  group.add("show", shows, [...tableOptions, tenant], async (options) => {
+    const found = await onTable(options, (table) => stored(new DynamoLimitEditor(table), options.tenant));
+    return shown(group.terminal, found, options);
+  });
+};
+
+function addSet(group: Group): void {
+  group.add("set", "change limits; limits without an option stay as they are", setting, async (options) => {
+    const { tenant, depth } = options;
+    const changes = changesOf(options);
+    checkTarget(options, changes);
+    const after = await onTable(options, async (table) => {
+      const editor = new DynamoLimitEditor(table);
+      await recordAct(table, { tenant, action: "limits set", request: { ...changes, ...(depth && { depth }) } });
+      if (Object.keys(changes).length > 0) await change(editor, tenant, changes);
+      if (depth !== undefined) {
+        const before = (await editor.ofDeployment())?.depth;
+        await editor.setDepth(validated(depthSchema, { ...before, ...depth }));
+      }
+      return stored(editor, tenant);
     });
+    return shown(group.terminal, after, options);
+  });
 }
 
+/** The given limits, by their names in the table: `request_bytes` of `requestBytes`. */
 function changesOf(options: SetOptions): Record<string, LimitValue> {
-  const given = {
-    submits_per_second: options.submitsPerSecond,
-    burst: options.burst,
-    tasks_in_progress: options.tasksInProgress,
-    request_bytes: options.requestBytes,
-    schedules: options.schedules,
-    open_upload_bytes: options.openUploadBytes,
-  };
-  return Object.fromEntries(Object.entries(given).flatMap(([name, value]) => (value ? [[name, value.to]] : [])));
+  const given = Object.entries(valuesOf(limits, options));
+  return Object.fromEntries(
+    given.map(([name, { to }]) => [name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), to]),
+  );
 }
 
 function checkTarget({ tenant, default: all, depth: depths }: SetOptions, changes: Record<string, LimitValue>): void {
@@ -115,16 +111,6 @@ function validated<T>(
   throw new UsageError(`${issue?.path.join(".")}: ${issue?.message}`);
 }
 
-function addShow(command: Command, terminal: Terminal): void {
-  withTableOptions(command.command("show"))
-    .description("show the limits in force, and which of them were set; --json prints only those that were set")
-    .option("--tenant <id>", "also show the limits of this tenant", tenantId)
-    .action(async (options: TableOptions & { tenant?: string }) => {
-      const found = await onTable(options, (table) => stored(new DynamoLimitEditor(table), options.tenant));
-      await show(terminal, found, options);
-    });
-}
-
 async function stored(editor: DynamoLimitEditor, tenant: string | undefined): Promise<Stored> {
   const { default: all, depth: depths } = (await editor.ofDeployment()) ?? { default: {}, depth: {} };
   return {
@@ -134,14 +120,14 @@ async function stored(editor: DynamoLimitEditor, tenant: string | undefined): Pr
   };
 }
 
-async function show(terminal: Terminal, found: Stored, options: TableOptions & { tenant?: string }): Promise<void> {
-  if (options.json) return terminal.out(JSON.stringify(found, null, 2));
+async function shown(terminal: Terminal, found: Stored, options: TableOptions & { tenant?: string }): Promise<Answer> {
+  if (options.json) return { json: found, text: "" };
   const configured = await configuredLimits(options).catch((error: unknown) => {
     terminal.note(`The deployment's own settings could not be read: ${plain((error as Error).message)}`);
     return undefined;
   });
   const rows = limitRows(found, configured, options.tenant);
-  terminal.out(table(["limit", "value", "from"], rows, terminal));
+  return { text: table(["limit", "value", "from"], rows, terminal) };
 }
 
 /** Parses a number, `none` or `unset`. */

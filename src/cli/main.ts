@@ -3,101 +3,64 @@ import { ProblemError } from "../client/index.ts";
 import { packageVersion } from "../installed/installation.ts";
 import { TaskFileError } from "../project/task-modules.ts";
 import { textOf } from "./client.ts";
-import type { Register } from "./register.ts";
+import { Group, type Register } from "./group.ts";
 import { plain, systemTerminal, type Terminal, UsageError } from "./terminal.ts";
 
-/** Command groups. Each has its own file, which is loaded only when the command line names the group. */
-const groups: Record<string, { description: string; hidden?: true; load: () => Promise<{ register: Register }> }> = {
-  dev: {
-    description: "run the API, queues, table, scheduler and workers on this machine; reload changed task files",
-    load: () => import("./dev.ts"),
-  },
-  start: {
-    description: "the same as `dev --no-reload`",
-    load: async () => ({ register: (await import("./dev.ts")).registerStart }),
-  },
-  work: {
-    description: "run tasks of container types in a process that stays",
-    load: () => import("./work.ts"),
-  },
-  submit: {
-    description: "submit a task, or a task for each line of a file; with --wait print its result",
-    load: () => import("./run.ts"),
-  },
-  run: {
-    description: "the same as `submit`; with --bundle run a task on the worker that would be deployed",
-    load: async () => ({ register: (await import("./run.ts")).registerRun }),
-  },
-  upload: { description: "send a file for a task; prints the upload's id", load: () => import("./upload.ts") },
-  result: {
-    description: "print or save the result of a completed task, of any size",
-    load: () => import("./download.ts"),
-  },
-  acknowledge: {
-    description: "delete the result of a completed task when you have saved it",
-    load: () => import("./acknowledge.ts"),
-  },
-  init: { description: "make a project, or add Offload to one", load: () => import("./init.ts") },
-  tasks: { description: "list, follow, retry, cancel and extend tasks; their logs", load: () => import("./tasks.ts") },
-  dlq: { description: "list, show, replay and discard dead letters", load: () => import("./dlq.ts") },
-  types: { description: "list the task types that the API accepts", load: () => import("./types.ts") },
-  schedules: {
-    description: "create, pause and run schedules; preview rules",
-    load: () => import("./schedule-commands.ts"),
-  },
-  console: { description: "open the console in your browser, signed in", load: () => import("./console.ts") },
-  clock: {
-    description: "move the clock of a local server: what waits for hours or months happens now",
-    load: () => import("./clock.ts"),
-  },
-  trace: {
-    description: "show the spans of a request and its tasks on the local server",
-    load: () => import("./trace.ts"),
-  },
-  smoke: {
-    description: "test a deployment: submit probe tasks and measure latencies",
-    load: () => import("./smoke.ts"),
-  },
-  verify: {
-    description: "prove a deployment on AWS: delays, schedules, crashes, alarms, logs; writes a report",
-    load: () => import("./verify.ts"),
-  },
-  webhooks: {
-    description: "show and rotate the secret of webhooks; list, show and redeliver webhooks",
-    load: () => import("./webhooks.ts"),
-  },
-  receivers: {
-    description: "create, show, test and change receivers of webhooks; list and repeat their deliveries",
-    load: () => import("./receiver-commands.ts"),
-  },
-  top: { description: "a live view: queues, what fails, the newest tasks", load: () => import("./top.ts") },
-  queues: { description: "show how many messages each queue holds (admins only)", load: () => import("./queues.ts") },
-  keys: { description: "create, list and revoke API keys", load: () => import("./keys.ts") },
-  limits: { description: "set and show the limits of tenants and tiers", load: () => import("./limits.ts") },
-  flow: {
-    description: "pause and resume tiers, types and tenants; change limits of types; show what waits for what",
-    load: () => import("./flow.ts"),
-  },
-  admin: {
-    description: "tenants, their limits and keys, alarms, over the API (admins only)",
-    load: () => import("./admin.ts"),
-  },
-  deployments: {
-    description: "list the newest deployments and their times",
-    load: () => import("./deployments.ts"),
-  },
-  audit: { description: "list what operators and admins changed", load: () => import("./audit.ts") },
-  openapi: { description: "write the OpenAPI document of the API", load: () => import("./openapi.ts") },
-  plan: { description: "simulate a load on AWS: waiting times, limits, costs", load: () => import("./plan.ts") },
-  doctor: { description: "check the app and its deployment for problems", load: () => import("./doctor.ts") },
-  docs: {
-    description: "print a page of the documentation, or search in it; needs no network",
-    load: () => import("./docs.ts"),
-  },
-  completion: {
-    description: "print a script for completion in bash, zsh or fish",
-    load: () => import("./completion.ts"),
-  },
+type Load = () => Promise<{ register: Register }>;
+
+/** Command groups: what they do, and their file, which is loaded only when the command line names the group. */
+const groups: Readonly<Record<string, readonly [about: string, load: Load]>> = {
+  dev: [
+    "run the API, queues, table, scheduler and workers on this machine; reload changed task files",
+    () => import("./dev.ts"),
+  ],
+  start: ["the same as `dev --no-reload`", async () => ({ register: (await import("./dev.ts")).registerStart })],
+  work: ["run tasks of container types in a process that stays", () => import("./work.ts")],
+  submit: ["submit a task, or a task for each line of a file; with --wait print its result", () => import("./run.ts")],
+  run: [
+    "the same as `submit`; with --bundle run a task on the worker that would be deployed",
+    async () => ({ register: (await import("./run.ts")).registerRun }),
+  ],
+  upload: ["send a file for a task; prints the upload's id", () => import("./upload.ts")],
+  result: ["print or save the result of a completed task, of any size", () => import("./download.ts")],
+  acknowledge: ["delete the result of a completed task when you have saved it", () => import("./acknowledge.ts")],
+  init: ["make a project, or add Offload to one", () => import("./init.ts")],
+  tasks: ["list, follow, retry, cancel and extend tasks; their logs", () => import("./tasks.ts")],
+  dlq: ["list, show, replay and discard dead letters", () => import("./dlq.ts")],
+  types: ["list the task types that the API accepts", () => import("./types.ts")],
+  schedules: ["create, pause and run schedules; preview rules", () => import("./schedule-commands.ts")],
+  console: ["open the console in your browser, signed in", () => import("./console.ts")],
+  clock: ["move the clock of a local server: what waits for hours or months happens now", () => import("./clock.ts")],
+  trace: ["show the spans of a request and its tasks on the local server", () => import("./trace.ts")],
+  smoke: ["test a deployment: submit probe tasks and measure latencies", () => import("./smoke.ts")],
+  verify: [
+    "prove a deployment on AWS: delays, schedules, crashes, alarms, logs; writes a report",
+    () => import("./verify.ts"),
+  ],
+  webhooks: [
+    "show and rotate the secret of webhooks; list, show and redeliver webhooks",
+    () => import("./webhooks.ts"),
+  ],
+  receivers: [
+    "create, show, test and change receivers of webhooks; list and repeat their deliveries",
+    () => import("./receiver-commands.ts"),
+  ],
+  top: ["a live view: queues, what fails, the newest tasks", () => import("./top.ts")],
+  queues: ["show how many messages each queue holds (admins only)", () => import("./queues.ts")],
+  keys: ["create, list and revoke API keys", () => import("./keys.ts")],
+  limits: ["set and show the limits of tenants and tiers", () => import("./limits.ts")],
+  flow: [
+    "pause and resume tiers, types and tenants; change limits of types; show what waits for what",
+    () => import("./flow.ts"),
+  ],
+  admin: ["tenants, their limits and keys, alarms, over the API (admins only)", () => import("./admin.ts")],
+  deployments: ["list the newest deployments and their times", () => import("./deployments.ts")],
+  audit: ["list what operators and admins changed", () => import("./audit.ts")],
+  openapi: ["write the OpenAPI document of the API", () => import("./openapi.ts")],
+  plan: ["simulate a load on AWS: waiting times, limits, costs", () => import("./plan.ts")],
+  doctor: ["check the app and its deployment for problems", () => import("./doctor.ts")],
+  docs: ["print a page of the documentation, or search in it; needs no network", () => import("./docs.ts")],
+  completion: ["print a script for completion in bash, zsh or fish", () => import("./completion.ts")],
 };
 
 const examples = `
@@ -122,12 +85,12 @@ export async function run(args: readonly string[], terminal: Terminal = systemTe
       writeErr: (text) => terminal.note(text.trimEnd()),
     })
     .addHelpText("after", examples);
-  for (const [name, { description, hidden = false, load }] of Object.entries(groups)) {
-    const command = program.command(name, { hidden }).description(description);
+  for (const [name, [about, load]] of Object.entries(groups)) {
+    const command = program.command(name).description(about);
     const exit = (code: number) => {
       exitCode = code;
     };
-    if (args.includes(name)) (await load()).register(command, terminal, exit);
+    if (args.includes(name)) (await load()).register(new Group(command, terminal, exit));
   }
   if (args[0] === "complete") return complete(program, args.slice(2), terminal);
   try {

@@ -3,7 +3,7 @@ import { wholeApp } from "../describe/load-app.ts";
 import { packageVersion } from "../installed/installation.ts";
 import { openApiDocument } from "../openapi/document.ts";
 import { tasksFolder } from "../project/task-folder.ts";
-import type { Register } from "./register.ts";
+import type { Register } from "./group.ts";
 
 const help = `
 The document describes every route, and the inputs and results of the task types in tasks/. A deployment and the local server
@@ -14,17 +14,18 @@ Examples:
   npx openapi-typescript openapi.json -o offload.d.ts --default-non-nullable false
 `;
 
+const options = [
+  ["--out <file>", "write to this file; default: print"],
+  ["--probes", "include the probe types", { initial: false }],
+] as const;
+
 /** `offload openapi` */
-export const register: Register = (command, terminal) => {
-  command
-    .option("--out <file>", "write to this file; default: print")
-    .option("--probes", "include the probe types", false)
-    .addHelpText("after", help)
-    .action(async ({ out, probes }: { out?: string; probes: boolean }) => {
-      const { catalog } = await wholeApp(tasksFolder(), probes);
-      const text = JSON.stringify(openApiDocument(catalog, packageVersion()), null, 2);
-      if (out === undefined) return terminal.out(text);
-      writeFileSync(out, `${text}\n`);
-      terminal.note(`${out} has the OpenAPI document.`);
-    });
+export const register: Register = (group) => {
+  group.help(help).does(options, async ({ out, probes }) => {
+    const { catalog } = await wholeApp(tasksFolder(), probes);
+    const text = JSON.stringify(openApiDocument(catalog, packageVersion()), null, 2);
+    if (out === undefined) return { text };
+    writeFileSync(out, `${text}\n`);
+    group.terminal.note(`${out} has the OpenAPI document.`);
+  });
 };

@@ -1,19 +1,25 @@
-import type { Command } from "commander";
 import { type DryRun, Operations, type OperationView, type StartedOperation } from "../client/index.ts";
-import { type Connection, connectionOf, count, withConnection } from "./client.ts";
+import type { Answer } from "./answer.ts";
+import { type Connection, connection, connectionOf, count } from "./client.ts";
+import type { Group } from "./group.ts";
+import type { Options } from "./options.ts";
 import { table } from "./table.ts";
 import { CommandFailed, type Terminal, UsageError } from "./terminal.ts";
 
 const pollMs = 1_000;
 
 /** Options of a command that starts an operation. */
-export interface OperationOptions extends Connection {
-  all?: boolean;
-  yes?: boolean;
-  dryRun?: boolean;
-  wait?: boolean;
-  perSecond?: number;
-}
+export const selecting = (all: string, things: string) =>
+  [
+    ["--all", all],
+    ["--yes", "do not ask for confirmation of --all"],
+    ["--dry-run", `only count the ${things} that match`],
+    ["--wait", "wait until it ends; exit code 1 when some failed"],
+  ] as const;
+
+export const perSecond = ["--per-second <n>", "maximum number per second, 1 to 100", count] as const;
+
+export type OperationOptions = Connection & Options<ReturnType<typeof selecting>>;
 
 /** An operation to start. */
 export interface Starting {
@@ -27,27 +33,19 @@ export interface Starting {
 
 const thingsOf = ({ group }: Starting) => (group === "dlq" ? "dead letters" : "tasks");
 
-/** Adds the options of a command that starts an operation. */
-export const withOperation = (command: Command, { all, one }: { all: string; one: string }): Command =>
-  command
-    .option("--all", all)
-    .option("--yes", "do not ask for confirmation of --all")
-    .option("--dry-run", `only count the ${one} that match`)
-    .option("--wait", "wait until it ends; exit code 1 when some failed");
-
 /**
- * True when ids are given, false for a filter or --all.
+ * The ids, or the filter, which is empty for --all.
  * @throws UsageError unless the options have exactly one of ids, filters and --all
  */
-export function selectsByIds(
-  ids: readonly string[],
-  filter: object,
+export function selectionOf<Filter extends object>(
+  taskIds: readonly string[],
+  filter: Filter,
   { all }: OperationOptions,
   things: string,
-): boolean {
+): { taskIds: readonly string[] } | { filter: Filter } {
   const filtered = Object.values(filter).some((value) => value !== undefined);
-  const ways = [ids.length > 0, filtered, all].filter(Boolean).length;
-  if (ways === 1) return ids.length > 0;
+  const ways = [taskIds.length > 0, filtered, all].filter(Boolean).length;
+  if (ways === 1) return taskIds.length > 0 ? { taskIds } : { filter };
   throw new UsageError(
     ways === 0
       ? `no ${things} selected: give task ids, a filter such as --type, or --all`
@@ -56,18 +54,22 @@ export function selectsByIds(
 }
 
 /** Starts an operation, or only counts; asks before it acts on all; waits for its end where that was asked for. */
-export async function startOperation(terminal: Terminal, starting: Starting, options: OperationOptions): Promise<void> {
+export async function startOperation(
+  terminal: Terminal,
+  starting: Starting,
+  options: OperationOptions,
+): Promise<Answer | undefined> {
   const { action, group } = starting;
   if (options.dryRun) {
     const found = await starting.count();
-    return terminal.out(options.json ? JSON.stringify(found) : dryRunText(found, starting, terminal));
+    terminal.out(options.json ? JSON.stringify(found) : dryRunText(found, starting, terminal));
+    return undefined;
   }
   if (options.all && !options.yes) await askFirst(terminal, starting);
   const accepted = await starting.start();
   if (options.wait) return waitAndShow(terminal, accepted.operation_id, options);
-  if (options.json) return terminal.out(JSON.stringify(accepted, null, 2));
-  terminal.out(`The ${action} of ${accepted.matched} ${thingsOf(starting)} was accepted. Follow it with`);
-  terminal.out(`  npx offload ${group} operation ${accepted.operation_id} --wait`);
+  const text = `The ${action} of ${accepted.matched} ${thingsOf(starting)} was accepted. Follow it with`;
+  return { json: accepted, text: `${text}\n  npx offload ${group} operation ${accepted.operation_id} --wait` };
 }
 
 /** The number of what an operation would act on; of an operation on all tenants also that of each. */
@@ -92,37 +94,39 @@ async function askFirst(terminal: Terminal, starting: Starting): Promise<void> {
 }
 
 /** Adds `operation <operation_id>` to a group of commands. */
-export function addOperation(group: Command, terminal: Terminal, what: string): void {
-  const command = group
-    .command("operation <operation_id>")
-    .description(`show the progress of ${what}, cancel it, or change its rate`)
-    .option("--wait", "wait until it ends, and show its progress")
-    .option("--cancel", "cancel it; what is done stays done")
-    .option("--per-second <n>", "go on with at most so many tasks a second, 1 to 100", count);
-  withConnection(command).action((id: string, options: ShowOptions) => showOperation(terminal, id, options));
+export function addOperation(group: Group, what: string): void {
+  const own = [
+    ["<operation_id>"],
+    ["--wait", "wait until it ends, and show its progress"],
+    ["--cancel", "cancel it; what is done stays done"],
+    ["--per-second <n>", "go on with at most so many tasks a second, 1 to 100", count],
+  ] as const;
+  const about = `show the progress of ${what}, cancel it, or change its rate`;
+  group.add("operation", about, [...own, ...connection], async (options, id) => {
+    const operations = new Operations(connectionOf(options));
+    if (options.perSecond !== undefined) await operations.changeRate(id, options.perSecond);
+    const cancelled = options.cancel ? await operations.cancel(id) : undefined;
+    if (options.wait) return waitAndShow(group.terminal, id, options, cancelled !== undefined);
+    return progress(cancelled ?? (await operations.get(id)));
+  });
 }
 
-interface ShowOptions extends Connection {
-  wait?: boolean;
-  cancel?: boolean;
-  perSecond?: number;
-}
-
-async function showOperation(terminal: Terminal, id: string, options: ShowOptions): Promise<void> {
-  const operations = new Operations(connectionOf(options));
-  if (options.perSecond !== undefined) await operations.changeRate(id, options.perSecond);
-  const cancelled = options.cancel ? await operations.cancel(id) : undefined;
-  if (options.wait) return waitAndShow(terminal, id, options, cancelled !== undefined);
-  const operation = cancelled ?? (await operations.get(id));
-  terminal.out(options.json ? JSON.stringify(operation, null, 2) : progressText(operation));
-}
-
-/** @param cancelled True when the operation is to end as `cancelled`. */
-async function waitAndShow(terminal: Terminal, id: string, options: Connection, cancelled = false): Promise<void> {
+/**
+ * Shows an operation when it has ended.
+ * @param cancelled True when the operation is to end as `cancelled`.
+ */
+async function waitAndShow(
+  terminal: Terminal,
+  id: string,
+  options: Connection,
+  cancelled = false,
+): Promise<Answer | undefined> {
   const operation = await waitForEnd(new Operations(connectionOf(options)), terminal, id);
-  terminal.out(options.json ? JSON.stringify(operation, null, 2) : progressText(operation));
-  if (!(cancelled && operation.status === "cancelled")) requireSuccess(operation);
+  const failure = cancelled && operation.status === "cancelled" ? undefined : failureOf(operation);
+  return { ...progress(operation), failure };
 }
+
+const progress = (operation: OperationView): Answer => ({ json: operation, text: progressText(operation) });
 
 /** Polls an operation until it has ended, and shows its progress. */
 async function waitForEnd(operations: Operations, terminal: Terminal, operationId: string): Promise<OperationView> {
@@ -148,19 +152,11 @@ function progressText({ status, matched, done, skipped, failed, stopped }: Opera
   return `${status}: ${[`${done} of ${matched} done`, ...rest].join(", ")}${why}`;
 }
 
-/** @throws CommandFailed when an operation ended without success for every task */
-function requireSuccess(operation: OperationView): void {
-  if (operation.stopped !== undefined) {
-    throw new CommandFailed(
-      `${operation.stopped}: ${operation.matched - operation.done} were left as they are. Mend the reason, then start it again`,
-    );
-  }
-  if (operation.status !== "completed") {
-    throw new CommandFailed(
-      `the operation is ${operation.status}; for the reason run: npx offload tasks get ${operation.operation_id}`,
-    );
-  }
-  if (operation.failed > 0) {
-    throw new CommandFailed(`${operation.failed} of ${operation.matched} failed and were not changed`);
-  }
+/** The reason why an operation ended without success for every task. */
+function failureOf({ stopped, status, operation_id, matched, done, failed }: OperationView): string | undefined {
+  if (stopped !== undefined)
+    return `${stopped}: ${matched - done} were left as they are. Mend the reason, then start it again`;
+  if (status !== "completed")
+    return `the operation is ${status}; for the reason run: npx offload tasks get ${operation_id}`;
+  return failed > 0 ? `${failed} of ${matched} failed and were not changed` : undefined;
 }

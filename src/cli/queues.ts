@@ -1,7 +1,7 @@
 import type { QueueView } from "../operations/views.ts";
-import { type Connection, clientOf, withConnection } from "./client.ts";
-import type { Register } from "./register.ts";
-import { table } from "./table.ts";
+import { clientOf, connection } from "./client.ts";
+import type { Register } from "./group.ts";
+import { type Columns, tableOf } from "./table.ts";
 
 const examples = `
 The counts come from SQS; they are approximate and slightly delayed. The age of the oldest message comes from CloudWatch, some
@@ -15,24 +15,20 @@ Example:
 export const tierState = ({ paused, refusing_since: since }: QueueView): string =>
   [paused ? "paused" : "", since == null ? "" : `refuses since ${since}`].filter(Boolean).join(", ") || "open";
 
+export type QueueRow = QueueView & { tier: string };
+
+export const rowsOf = (queues: Readonly<Record<string, QueueView>>): QueueRow[] =>
+  Object.entries(queues).map(([tier, queue]) => ({ tier, ...queue }));
+
+const columns: Columns<QueueRow> = {
+  ...{ tier: "tier", visible: "visible", "in flight": "in_flight", delayed: "delayed" },
+  ...{ "oldest (s)": "oldest_age_seconds", retrying: "retrying", "dead letters": "dead_letters", state: tierState },
+};
+
 /** `offload queues` */
-export const register: Register = (command, terminal) => {
-  withConnection(command)
-    .addHelpText("after", examples)
-    .action(async (options: Connection) => {
-      const queues = await clientOf(options).queues();
-      if (options.json) return terminal.out(JSON.stringify({ queues }, null, 2));
-      const rows = Object.entries(queues).map(([tier, queue]) => [
-        tier,
-        queue.visible,
-        queue.in_flight,
-        queue.delayed,
-        queue.oldest_age_seconds,
-        queue.retrying,
-        queue.dead_letters,
-        tierState(queue),
-      ]);
-      const headings = ["tier", "visible", "in flight", "delayed", "oldest (s)", "retrying", "dead letters", "state"];
-      terminal.out(table(headings, rows, terminal));
-    });
+export const register: Register = (group) => {
+  group.help(examples).does(connection, async (options) => {
+    const queues = await clientOf(options).queues();
+    return { json: { queues }, text: (screen) => tableOf(rowsOf(queues), columns, screen) };
+  });
 };

@@ -1,10 +1,8 @@
-import type { Command } from "commander";
-import type { ReceiverDelivery, ReceiverView } from "../client/index.ts";
-import { Receivers } from "../client/index.ts";
-import { type Connection, connectionOf, count, take, withConnection } from "./client.ts";
-import type { Register } from "./register.ts";
-import { describe, type Looks, table } from "./table.ts";
-import type { Terminal } from "./terminal.ts";
+import { Receivers, type ReceiverView } from "../client/index.ts";
+import { firstOf, thing, things } from "./answer.ts";
+import { type Connection, connection, connectionOf, count } from "./client.ts";
+import type { Group, Register } from "./group.ts";
+import { asGiven, type Options, valuesOf } from "./options.ts";
 
 const examples = `
 Examples:
@@ -18,157 +16,125 @@ Examples:
 Set OFFLOAD_URL and OFFLOAD_KEY instead of giving --url and --key each time. The key must have the role operator or admin.
 `;
 
-interface Fields {
-  event?: ReceiverView["events"];
-  type?: string[];
-  description?: string;
-}
+const adding = <Text extends string>(text: string, before: Text[] = []): Text[] => [...before, text as Text];
 
-type ChangeOptions = Connection & Fields & { to?: string; allTypes?: boolean; enable?: boolean; disable?: boolean };
-
-interface RangeOptions extends Connection {
-  after?: string;
-  before?: string;
-}
-
-const adding = (text: string, before: string[] = []): string[] => [...before, text];
+const fields = [
+  [
+    "--event <name>",
+    "task.completed, task.failed, task.cancelled or task.expired; may be repeated",
+    adding<ReceiverView["events"][number]>,
+  ],
+  ["--type <name>", "only tasks of this type; may be repeated", adding<string>],
+  ["--description <text>", "text that the list shows"],
+] as const;
 
 /** `offload receivers create|list|show|change|delete|test|rotate|deliveries|replay` */
-export const register: Register = (command, terminal) => {
-  command.addHelpText("after", examples);
-  addCreate(command, terminal);
-  addList(command, terminal);
-  addChange(command, terminal);
-  addDeliveries(command, terminal);
-  addReplay(command, terminal);
-  addOthers(command, terminal);
+export const register: Register = (group) => {
+  group.help(examples);
+  addCreate(group);
+  addList(group);
+  addChange(group);
+  addDeliveries(group);
+  addOthers(group);
 };
 
 const clientOf = (options: Connection): Receivers => new Receivers(connectionOf(options));
 
-const ofOne = (command: Command, name: string, description: string): Command =>
-  withConnection(command.command(name).argument("<webhook_id>", "id of the receiver").description(description));
+const ofOne = [["<webhook_id>", "id of the receiver"], ...connection] as const;
 
-const withFields = (command: Command): Command =>
-  command
-    .option("--event <name>", "task.completed, task.failed, task.cancelled or task.expired; may be repeated", adding)
-    .option("--type <name>", "only tasks of this type; may be repeated", adding)
-    .option("--description <text>", "text that the list shows");
+const fieldsOf = ({ event, type, description }: Options<typeof fields>) => ({
+  events: event,
+  types: type,
+  description,
+});
 
-const fieldsOf = ({ event, type, description }: Fields) => ({ events: event, types: type, description });
-
-function addCreate(command: Command, terminal: Terminal): void {
-  const create = command.command("create <receiver_url>").description("create a receiver and print its secret");
-  withConnection(withFields(create)).action(async (url: string, options: Connection & Fields) => {
+function addCreate(group: Group): void {
+  const all = [["<receiver_url>"], ...fields, ...connection] as const;
+  group.add("create", "create a receiver and print its secret", all, async (options, url) => {
     const made = await clientOf(options).create({ url, ...fieldsOf(options) });
-    if (options.json) return terminal.out(JSON.stringify(made, null, 2));
-    terminal.out(made.secret);
-    terminal.note(`Receiver ${made.webhook_id}. This secret signs its webhooks, and cannot be shown again.`);
+    const hint = `Receiver ${made.webhook_id}. This secret signs its webhooks, and cannot be shown again.`;
+    return { json: made, text: made.secret, hint };
   });
 }
 
-function addList(command: Command, terminal: Terminal): void {
-  withConnection(command.command("list").description("list receivers, oldest first")).action(
-    async (options: Connection) => {
-      const found = await clientOf(options).list();
-      if (options.json) return terminal.out(JSON.stringify({ webhooks: found }, null, 2));
-      terminal.out(found.length === 0 ? "No receivers." : receiversTable(found, terminal, options));
-    },
+function addList(group: Group): void {
+  group.add("list", "list receivers, oldest first", connection, async (options) =>
+    things({ webhooks: await clientOf(options).list() }, "No receivers.", {
+      ...{ receiver: "webhook_id", url: "url" },
+      events: ({ events }) => (events.length === 4 ? "all" : events.join(", ")),
+      types: ({ types }) => types?.join(", ") ?? "all",
+      health: ({ enabled, health }) => (enabled || health === "disabled" ? health : "switched off"),
+      "failing since": "failing_since",
+    }),
   );
 }
 
-function receiversTable(receivers: readonly ReceiverView[], terminal: Terminal, looks: Looks): string {
-  const rows = receivers.map(({ webhook_id, url, events, types, enabled, health, failing_since }) => [
-    webhook_id,
-    url,
-    events.length === 4 ? "all" : events.join(", "),
-    types?.join(", ") ?? "all",
-    enabled ? health : health === "disabled" ? health : "switched off",
-    failing_since,
-  ]);
-  return table(["receiver", "url", "events", "types", "health", "failing since"], rows, terminal, looks);
-}
+const changes = [
+  ["--to <url>", "its new URL"],
+  ["--all-types", "tasks of all types"],
+  ["--enable", "send it webhooks again, and forget its failures"],
+  ["--disable", "send it no webhooks"],
+] as const;
 
-function addChange(command: Command, terminal: Terminal): void {
-  const change = ofOne(command, "change", "change a receiver: its URL, what it asks for, whether it gets webhooks");
-  withFields(change)
-    .option("--to <url>", "its new URL")
-    .option("--all-types", "tasks of all types")
-    .option("--enable", "send it webhooks again, and forget its failures")
-    .option("--disable", "send it no webhooks")
-    .action(async (webhookId: string, options: ChangeOptions) => {
-      const { to: url, allTypes, enable, disable } = options;
-      const { types, ...fields } = fieldsOf(options);
-      const changed = await clientOf(options).change(webhookId, {
-        ...{ url, ...fields },
-        types: allTypes ? null : types,
-        enabled: enable ? true : disable ? false : undefined,
-      });
-      terminal.out(options.json ? JSON.stringify(changed, null, 2) : describe(changed, terminal, options));
-    });
-}
-
-const withRange = (command: Command): Command =>
-  command
-    .option("--after <time>", "only those that began at or after this time (ISO 8601)")
-    .option("--before <time>", "only those that began before this time (ISO 8601)");
-
-function addDeliveries(command: Command, terminal: Terminal): void {
-  const list = ofOne(command, "deliveries", "list the deliveries of a receiver, newest first");
-  withRange(list)
-    .option("--status <status>", "pending, delivered or failed")
-    .option("--limit <n>", "maximum number of deliveries", count, 50)
-    .action(async (webhookId: string, options: RangeOptions & { status?: "failed"; limit: number }) => {
-      const { after, before, status, limit } = options;
-      const { items, more } = await take(clientOf(options).deliveries(webhookId, { after, before, status }), limit);
-      if (options.json) terminal.out(JSON.stringify({ deliveries: items }, null, 2));
-      else terminal.out(items.length === 0 ? "No deliveries." : deliveriesTable(items, terminal, options));
-      if (more) terminal.note(`There are more than ${items.length}: raise --limit.`);
-    });
-}
-
-function deliveriesTable(deliveries: readonly ReceiverDelivery[], terminal: Terminal, looks: Looks): string {
-  const rows = deliveries.map(({ created_at, event, task_id, status, tries }) => {
-    const last = tries.at(-1);
-    return [created_at, event, task_id ?? "test", status, tries.length, last?.status ?? last?.error, last?.answer];
+function addChange(group: Group): void {
+  const about = "change a receiver: its URL, what it asks for, whether it gets webhooks";
+  group.add("change", about, [...ofOne, ...fields, ...changes], async (options, webhookId) => {
+    const { to: url, allTypes, enable, disable } = options;
+    const { types, ...others } = fieldsOf(options);
+    const enabled = enable ? true : disable ? false : undefined;
+    return thing(
+      await clientOf(options).change(webhookId, { url, ...others, types: allTypes ? null : types, enabled }),
+    );
   });
-  return table(["began", "event", "task", "status", "tries", "answer", "its text"], rows, terminal, looks);
 }
 
-function addReplay(command: Command, terminal: Terminal): void {
-  const replay = ofOne(command, "replay", "deliver again what was given up, in an operation");
-  withRange(replay)
-    .option("--status <status>", "failed, or delivered; default: failed")
-    .option("--per-second <n>", "most webhooks a second, 1 to 100", count)
-    .action(async (webhookId: string, options: RangeOptions & { status?: "failed"; perSecond?: number }) => {
-      const { after, before, status, perSecond } = options;
-      const started = await clientOf(options).replay(webhookId, { after, before, status, perSecond });
-      if (options.json) return terminal.out(JSON.stringify(started, null, 2));
-      terminal.out(`${started.matched} webhooks are delivered again by the operation ${started.operation_id}.`);
-    });
-}
+const range = [
+  ["--after <time>", "only those that began at or after this time (ISO 8601)"],
+  ["--before <time>", "only those that began before this time (ISO 8601)"],
+] as const;
 
-function addOthers(command: Command, terminal: Terminal): void {
-  ofOne(command, "show", "show a receiver").action(async (webhookId: string, options: Connection) => {
-    const found = await clientOf(options).get(webhookId);
-    terminal.out(options.json ? JSON.stringify(found, null, 2) : describe(found, terminal, options));
-  });
-  ofOne(command, "delete", "delete a receiver").action(async (webhookId: string, options: Connection) => {
-    await clientOf(options).delete(webhookId);
-    if (!options.json) terminal.out("Deleted.");
-  });
-  ofOne(command, "test", "send a webhook of the type webhook.test").action(
-    async (webhookId: string, options: Connection) => {
-      const sent = await clientOf(options).test(webhookId);
-      if (options.json) return terminal.out(JSON.stringify(sent, null, 2));
-      terminal.out(`The webhook ${sent.delivery_id} is sent. Follow it with`);
-      terminal.out(`  npx offload receivers deliveries ${webhookId}`);
-    },
+function addDeliveries(group: Group): void {
+  const selection = [...range, ["--status <status>", "pending, delivered or failed", asGiven<"failed">]] as const;
+  const limit = ["--limit <n>", "maximum number of deliveries", { read: count, initial: 50 }] as const;
+  const about = "list the deliveries of a receiver, newest first";
+  group.add("deliveries", about, [...ofOne, ...selection, limit], async (options, webhookId) =>
+    firstOf(clientOf(options).deliveries(webhookId, valuesOf(selection, options)), options.limit, {
+      json: "deliveries",
+      none: "No deliveries.",
+      columns: {
+        ...{ began: "created_at", event: "event", task: ({ task_id }) => task_id ?? "test", status: "status" },
+        tries: ({ tries }) => tries.length,
+        answer: ({ tries }) => tries.at(-1)?.status ?? tries.at(-1)?.error,
+        "its text": ({ tries }) => tries.at(-1)?.answer,
+      },
+    }),
   );
-  ofOne(command, "rotate", "make a new secret; the earlier one signs for 24 hours more").action(
-    async (webhookId: string, options: Connection) => {
-      const made = await clientOf(options).rotateSecret(webhookId);
-      terminal.out(options.json ? JSON.stringify(made, null, 2) : made.secret);
-    },
-  );
+  const repeated = [
+    ...range,
+    ["--status <status>", "failed, or delivered; default: failed", asGiven<"failed">],
+    ["--per-second <n>", "most webhooks a second, 1 to 100", count],
+  ] as const;
+  const replays = "deliver again what was given up, in an operation";
+  group.add("replay", replays, [...ofOne, ...repeated], async (options, webhookId) => {
+    const started = await clientOf(options).replay(webhookId, valuesOf(repeated, options));
+    const text = `${started.matched} webhooks are delivered again by the operation ${started.operation_id}.`;
+    return { json: started, text };
+  });
+}
+
+function addOthers(group: Group): void {
+  group.add("show", "show a receiver", ofOne, async (options, id) => thing(await clientOf(options).get(id)));
+  group.add("delete", "delete a receiver", ofOne, async (options, id) => {
+    await clientOf(options).delete(id);
+    return { text: "Deleted." };
+  });
+  group.add("test", "send a webhook of the type webhook.test", ofOne, async (options, id) => {
+    const sent = await clientOf(options).test(id);
+    const next = `  npx offload receivers deliveries ${id}`;
+    return { json: sent, text: `The webhook ${sent.delivery_id} is sent. Follow it with\n${next}` };
+  });
+  group.add("rotate", "make a new secret; the earlier one signs for 24 hours more", ofOne, async (options, id) => {
+    const made = await clientOf(options).rotateSecret(id);
+    return { json: made, text: made.secret };
+  });
 }

@@ -1,37 +1,15 @@
-import { type Command, Option } from "commander";
-import type { Tier } from "../core/model/tier.ts";
 import { tiers } from "../core/model/tier.ts";
-import { addTag, clientOf, context, countTo, followerOf, withConnection } from "./client.ts";
-import { type FollowOptions, follow } from "./follow.ts";
+import type { Answer } from "./answer.ts";
+import { addTag, clientOf, connection, context, countTo, followerOf } from "./client.ts";
+import { follow } from "./follow.ts";
+import type { Group, Register } from "./group.ts";
 import { readInput } from "./json-input.ts";
-import type { Register } from "./register.ts";
+import type { Options } from "./options.ts";
 import { fields } from "./table.ts";
 import { type Terminal, UsageError } from "./terminal.ts";
 import { addFile, uploadFiles } from "./upload.ts";
 
-interface SubmitOptions extends FollowOptions {
-  bundle?: boolean;
-  context?: Record<string, string>;
-  wait?: boolean;
-  input?: string;
-  from?: string;
-  priority?: Tier;
-  delay?: number;
-  runAt?: string;
-  expires?: number;
-  maxAttempts?: number;
-  tag?: Record<string, string>;
-  file?: Record<string, string>;
-  idempotencyKey?: string;
-  unique?: string;
-  uniqueMode?: UniqueMode;
-  waitSeconds?: number;
-  maxWaitSeconds?: number;
-}
-
 const uniqueModes = ["existing", "reject", "replace", "debounce", "restart", "collect"] as const;
-type UniqueMode = (typeof uniqueModes)[number];
-
 const examples = `
 The input is JSON, @file with JSON, or - for the standard input; default: {}. Without --wait the command prints the task's id
 and ends.
@@ -52,10 +30,52 @@ Examples:
   npx offload submit index.rebuild --unique shop-7 --unique-mode debounce --wait-seconds 30
 `;
 
-/** `offload submit`, and its other name `offload tasks submit` */
-export const register: Register = (command, terminal, exit) => {
-  addSubmit(command, terminal, exit).addHelpText("after", examples);
-};
+/** Options of commands that wait for a task's end. */
+export const following = [
+  ["--timeout <seconds>", "stop waiting after this time, with exit code 124", countTo(2_000_000)],
+  ["--output <file>", "write the result to this file; - is the standard output"],
+] as const;
+
+const submitting = [
+  ["<type>", "task type"],
+  ["[input]", "input of the task: JSON, @file, or - for the standard input; default: {}"],
+  ["--input <json>", "the same, for who writes all as options"],
+  ["--from <file>", "submit each line of this file as the input of a task; - is the standard input"],
+  ["--wait", "wait for the end and print the result"],
+  ["--priority <tier>", "tier of the task; default: the type's own", { among: tiers }],
+  ["--delay <seconds>", "run no earlier than this many seconds from now", countTo(31_536_000, 0)],
+  ["--run-at <time>", "run no earlier than this time (ISO 8601)"],
+  [
+    "--expires <seconds>",
+    "expire when no attempt has started this long after the task is first due, 1 to 1209600",
+    countTo(1_209_600),
+  ],
+  ["--max-attempts <n>", "maximum number of attempts, 1 to 20", countTo(20)],
+  ["--tag <name=value>", "tag of the task; repeatable", addTag],
+  ["--file <name=path>", "file of the task, or the id of its upload; repeatable", addFile],
+  ["--idempotency-key <key>", "a repeat with the same key creates no second task"],
+  ["--unique <key>", "key of the task among those of its type that have not ended"],
+  ["--unique-mode <mode>", "effect when a task has the key; default: existing", { among: uniqueModes }],
+  ["--wait-seconds <seconds>", "with --unique-mode debounce: wait after each submit", countTo(86_400)],
+  ["--max-wait-seconds <seconds>", "with debounce: longest wait; default: ten times --wait-seconds", countTo(604_800)],
+  ...following,
+  ...connection,
+] as const;
+
+const onBundle = [
+  ["--bundle", "build the worker as for a deployment, run the task on it, and print its result"],
+  ["-c, --context <name=value>", "with --bundle: CDK context of the app, such as stage=prod; repeatable", context],
+] as const;
+
+type SubmitOptions = Options<typeof submitting>;
+
+/** `offload submit` */
+export const register: Register = (group) => addSubmit(group.help(examples));
+
+/** Lets a command submit a task, and wait for its result. */
+export function addSubmit(group: Group): void {
+  group.does(submitting, (options, type, input) => submit(group.terminal, type, inputOf(input, options), options));
+}
 
 const examplesOfRun = `${examples}
 With --bundle no server is needed: the worker is built as \`cdk synth\` does, and starts in a folder that has nothing else of your
@@ -66,53 +86,15 @@ its log is the error output.
 `;
 
 /** `offload run`: as `submit`, or on the worker that would be deployed */
-export const registerRun: Register = (command, terminal, exit) => {
-  addSubmit(command, terminal, exit)
-    .option("--bundle", "build the worker as for a deployment, run the task on it, and print its result")
-    .option(
-      "-c, --context <name=value>",
-      "with --bundle: CDK context of the app, such as stage=prod; repeatable",
-      context,
-    )
-    .addHelpText("after", examplesOfRun);
+export const registerRun: Register = (group) => {
+  group.help(examplesOfRun).does([...submitting, ...onBundle], (options, type, input) => {
+    const { bundle, context: values = {}, ...submitted } = options;
+    const given = inputOf(input, options);
+    if (bundle) return runOnBundle(group.terminal, type, given, submitted, values);
+    if (options.context !== undefined) throw new UsageError("--context needs --bundle");
+    return submit(group.terminal, type, given, submitted);
+  });
 };
-
-/** Lets a command submit a task, and wait for its result. */
-export function addSubmit(command: Command, terminal: Terminal, exit: (code: number) => void): Command {
-  command
-    .argument("<type>", "task type")
-    .argument("[input]", "input of the task: JSON, @file, or - for the standard input; default: {}")
-    .option("--input <json>", "the same, for who writes all as options")
-    .option("--from <file>", "submit each line of this file as the input of a task; - is the standard input")
-    .option("--wait", "wait for the end and print the result")
-    .addOption(new Option("--priority <tier>", "tier of the task; default: the type's own").choices(tiers))
-    .option("--delay <seconds>", "run no earlier than this many seconds from now", countTo(31_536_000, 0))
-    .option("--run-at <time>", "run no earlier than this time (ISO 8601)")
-    .option(
-      "--expires <seconds>",
-      "expire when no attempt has started this long after the task is first due, 1 to 1209600",
-      countTo(1_209_600),
-    )
-    .option("--max-attempts <n>", "maximum number of attempts, 1 to 20", countTo(20))
-    .option("--tag <name=value>", "tag of the task; repeatable", addTag)
-    .option("--file <name=path>", "file of the task, or the id of its upload; repeatable", addFile)
-    .option("--idempotency-key <key>", "a repeat with the same key creates no second task")
-    .option("--unique <key>", "key of the task among those of its type that have not ended")
-    .addOption(
-      new Option("--unique-mode <mode>", "effect when a task has the key; default: existing").choices(uniqueModes),
-    )
-    .option("--wait-seconds <seconds>", "with --unique-mode debounce: wait after each submit", countTo(86_400))
-    .option(
-      "--max-wait-seconds <seconds>",
-      "with debounce: longest wait; default: ten times --wait-seconds",
-      countTo(604_800),
-    );
-  return withConnection(withFollow(command)).action(
-    async (type: string, input: string | undefined, options: SubmitOptions) => {
-      exit(await (options.bundle ? runOnBundle : submit)(terminal, type, inputOf(input, options), options));
-    },
-  );
-}
 
 /** @throws UsageError */
 function inputOf(argument: string | undefined, { input }: SubmitOptions): string | undefined {
@@ -120,12 +102,6 @@ function inputOf(argument: string | undefined, { input }: SubmitOptions): string
     throw new UsageError("give the input once: as an argument or by --input");
   return argument ?? input;
 }
-
-/** Adds the options of commands that wait for a task's end. */
-export const withFollow = (command: Command): Command =>
-  command
-    .option("--timeout <seconds>", "stop waiting after this time, with exit code 124", countTo(2_000_000))
-    .option("--output <file>", "write the result to this file; - is the standard output");
 
 /** @throws UsageError */
 function uniqueOf({ unique: key, uniqueMode: mode, waitSeconds, maxWaitSeconds }: SubmitOptions) {
@@ -138,10 +114,11 @@ async function runOnBundle(
   terminal: Terminal,
   type: string,
   given: string | undefined,
-  { context: values = {}, ...options }: SubmitOptions,
-): Promise<number> {
+  options: SubmitOptions,
+  context: Readonly<Record<string, string>>,
+): Promise<Answer | number> {
   const { startOnBundle } = await import("./run-bundle.ts");
-  const { url, key, close } = await startOnBundle(terminal, type, values);
+  const { url, key, close } = await startOnBundle(terminal, type, context);
   try {
     return await submit(terminal, type, given, { ...options, url, key, wait: true });
   } finally {
@@ -154,10 +131,9 @@ async function submit(
   type: string,
   given: string | undefined,
   options: SubmitOptions,
-): Promise<number> {
+): Promise<Answer | number> {
   const { wait, from, priority, delay: delaySeconds, runAt, expires: expiresInSeconds, maxAttempts } = options;
   const { tag: tags, idempotencyKey } = options;
-  if (options.context !== undefined) throw new UsageError("--context needs --bundle");
   if (!wait && (options.timeout !== undefined || options.output !== undefined)) {
     throw new UsageError("--timeout and --output need --wait");
   }
@@ -182,6 +158,5 @@ async function submit(
   const { task_id, status, collected } = task;
   const number = collected === undefined ? {} : { collected: String(collected) };
   const text = fields(Object.entries({ task_id, status, ...number, poll_url: pollUrl }), terminal);
-  terminal.out(options.json ? JSON.stringify(task, null, 2) : text);
-  return 0;
+  return { json: task, text };
 }

@@ -1,46 +1,11 @@
-import type { Command } from "commander";
-import {
-  type AnyTasks,
-  type Client,
-  Operations,
-  type ScheduleChange,
-  type ScheduleRule,
-  type ScheduleView,
-} from "../client/index.ts";
+import { type AnyTasks, type Client, Operations, type ScheduleChange, type ScheduleRule } from "../client/index.ts";
 import type { Tier } from "../core/model/tier.ts";
-import { addTag, type Connection, clientOf, connectionOf, count, take, withConnection } from "./client.ts";
+import { type Answer, firstOf, thing } from "./answer.ts";
+import { addTag, type Connection, clientOf, connection, connectionOf, count, take } from "./client.ts";
+import type { Group, Register } from "./group.ts";
 import { jsonOf } from "./json-input.ts";
-import type { Register } from "./register.ts";
-import { describe, type Looks, table } from "./table.ts";
-import { CommandFailed, type Terminal, UsageError } from "./terminal.ts";
-
-interface RuleOptions extends Connection {
-  cron?: string;
-  every?: number;
-  timezone?: string;
-  startsAt?: string;
-  endsAt?: string;
-}
-
-interface CreateOptions extends RuleOptions {
-  type: string;
-  input?: string;
-  priority?: Tier;
-  tag?: Record<string, string>;
-  overlap?: ScheduleChange<AnyTasks>["overlap"];
-  alarm?: boolean;
-  paused?: boolean;
-}
-
-interface ChangeOptions extends Omit<CreateOptions, "type" | "paused"> {
-  type?: string;
-}
-
-interface PreviewOptions extends RuleOptions {
-  from?: string;
-  createdAt?: string;
-  count: number;
-}
+import { asGiven, type Options } from "./options.ts";
+import { CommandFailed, UsageError } from "./terminal.ts";
 
 const examples = `
 Examples:
@@ -58,50 +23,62 @@ Schedules in code (tasks/schedules.ts) are listed, too. You can pause, resume an
 Set OFFLOAD_URL and OFFLOAD_KEY instead of giving --url and --key each time. The key must have the role operator or admin.
 `;
 
+const rule = [
+  ["--cron <rule>", "minute hour day-of-month month day-of-week, as in crontab"],
+  ["--every <seconds>", "interval in seconds, a multiple of 60", count],
+  ["--timezone <name>", "time zone of --cron, such as Europe/Berlin; default: UTC"],
+  ["--starts-at <time>", "the rule has no times before this one (ISO 8601)"],
+  ["--ends-at <time>", "the rule has no times at or after this one (ISO 8601)"],
+] as const;
+
+type RuleOptions = Options<typeof rule>;
+
+const type = ["--type <type>", "task type that the schedule submits"] as const;
+
+const task = [
+  ["--input <json>", "input of each task"],
+  ["--priority <tier>", "tier of each task: critical, high, normal or low", asGiven<Tier>],
+] as const;
+
+const afterTask = [
+  [
+    "--overlap <what>",
+    "'allow' or 'skip' a new task while the last one has not ended",
+    asGiven<NonNullable<ScheduleChange<AnyTasks>["overlap"]>>,
+  ],
+  ["--alarm", "each time without a task counts for the alarm on missed schedules"],
+] as const;
+
 /** `offload schedules list|show|create|put|change|pause|resume|run|delete|next|preview` */
-export const register: Register = (command, terminal) => {
-  command.addHelpText("after", examples);
-  addList(command, terminal);
-  addCreate(command, terminal);
-  addPreview(command, terminal);
-  addChange(command, terminal);
-  const print = (schedule: ScheduleView, options: Connection) =>
-    terminal.out(options.json ? JSON.stringify(schedule, null, 2) : describe(schedule, terminal, options));
+export const register: Register = (group) => {
+  group.help(examples);
+  addList(group);
+  addWrite(group, "create", "create a schedule");
+  addWrite(group, "put", "create a schedule, or replace it whole: what is not given has its default");
+  addPreview(group);
+  addChange(group);
   const one = (
     name: string,
-    description: string,
-    act: (client: Client, scheduleId: string, options: Connection) => Promise<void>,
+    about: string,
+    act: (client: Client, id: string, options: Connection) => Promise<Answer>,
   ) =>
-    withConnection(
-      command.command(name).argument("<schedule>", "name or id of the schedule").description(description),
-    ).action(async (schedule: string, options: Connection) => {
+    group.add(name, about, [["<schedule>", "name or id of the schedule"], ...connection], async (options, schedule) => {
       const client = clientOf(options);
-      await act(client, await idOf(client, schedule), options);
+      return act(client, await idOf(client, schedule), options);
     });
-  one("show", "show a schedule", async ({ schedules }, id, options) => print(await schedules.get(id), options));
-  one("pause", "pause a schedule: it submits nothing until it is resumed", async (_, id, options) => {
-    print(await new Operations(connectionOf(options)).pauseSchedule(id), options);
-  });
-  one("resume", "resume a paused schedule; times that it missed stay skipped", async (_, id, options) => {
-    print(await new Operations(connectionOf(options)).resumeSchedule(id), options);
-  });
-  one("run", "submit a schedule's task now", async ({ schedules }, id, options) => {
-    const task = await schedules.run(id);
-    terminal.out(options.json ? JSON.stringify(task, null, 2) : describe(task, terminal, options));
-  });
-  one("delete", "delete a schedule; its tasks stay", async ({ schedules }, id, { json }) => {
+  one("show", "show a schedule", async ({ schedules }, id) => thing(await schedules.get(id)));
+  one("pause", "pause a schedule: it submits nothing until it is resumed", async (_, id, options) =>
+    thing(await new Operations(connectionOf(options)).pauseSchedule(id)),
+  );
+  one("resume", "resume a paused schedule; times that it missed stay skipped", async (_, id, options) =>
+    thing(await new Operations(connectionOf(options)).resumeSchedule(id)),
+  );
+  one("run", "submit a schedule's task now", async ({ schedules }, id) => thing(await schedules.run(id)));
+  one("delete", "delete a schedule; its tasks stay", async ({ schedules }, id) => {
     await schedules.delete(id);
-    if (!json) terminal.out("Deleted.");
+    return { text: "Deleted." };
   });
 };
-
-const withRule = (command: Command): Command =>
-  command
-    .option("--cron <rule>", "minute hour day-of-month month day-of-week, as in crontab")
-    .option("--every <seconds>", "interval in seconds, a multiple of 60", count)
-    .option("--timezone <name>", "time zone of --cron, such as Europe/Berlin; default: UTC")
-    .option("--starts-at <time>", "the rule has no times before this one (ISO 8601)")
-    .option("--ends-at <time>", "the rule has no times at or after this one (ISO 8601)");
 
 const ruleOf = (options: RuleOptions): ScheduleRule => ({
   cron: options.cron,
@@ -111,94 +88,82 @@ const ruleOf = (options: RuleOptions): ScheduleRule => ({
   endsAt: options.endsAt,
 });
 
-function addList(command: Command, terminal: Terminal): void {
-  const list = command
-    .command("list")
-    .description("list schedules")
-    .option("--limit <n>", "maximum number of schedules", count, 100);
-  withConnection(list).action(async ({ limit, ...options }: Connection & { limit: number }) => {
-    const { items, more } = await take(clientOf(options).schedules.list(), limit);
-    if (options.json) terminal.out(JSON.stringify({ schedules: items }, null, 2));
-    else terminal.out(items.length === 0 ? "No schedules." : schedulesTable(items, terminal, options));
-    if (more) terminal.note(`There are more than ${items.length}: raise --limit.`);
-  });
-}
-
-function schedulesTable(schedules: readonly ScheduleView[], terminal: Terminal, looks: Looks): string {
-  const rows = schedules.map((schedule) => [
-    schedule.name,
-    schedule.for_each_tenant ? "code, each tenant" : schedule.source,
-    schedule.cron ?? `every ${schedule.every_seconds} s`,
-    schedule.timezone,
-    schedule.task.type,
-    schedule.enabled ? schedule.next_run_at : "paused",
-    schedule.last_run_at,
-    schedule.skipped,
-    schedule.last_error,
-  ]);
-  return table(["name", "from", "rule", "timezone", "task", "next", "last", "skipped", "error"], rows, terminal, looks);
-}
-
-function addCreate(command: Command, terminal: Terminal): void {
-  const about = {
-    create: "create a schedule",
-    put: "create a schedule, or replace it whole: what is not given has its default",
-  };
-  for (const [verb, text] of Object.entries(about)) addWrite(command, terminal, verb as keyof typeof about, text);
+function addList(group: Group): void {
+  const limit = ["--limit <n>", "maximum number of schedules", { read: count, initial: 100 }] as const;
+  group.add("list", "list schedules", [limit, ...connection], (options) =>
+    firstOf(clientOf(options).schedules.list(), options.limit, {
+      json: "schedules",
+      none: "No schedules.",
+      columns: {
+        name: "name",
+        from: ({ source, for_each_tenant }) => (for_each_tenant ? "code, each tenant" : source),
+        rule: ({ cron, every_seconds }) => cron ?? `every ${every_seconds} s`,
+        timezone: "timezone",
+        task: ({ task: { type } }) => type,
+        next: ({ enabled, next_run_at }) => (enabled ? next_run_at : "paused"),
+        ...{ last: "last_run_at", skipped: "skipped", error: "last_error" },
+      },
+    }),
+  );
 }
 
 /** Adds `create` or `put`. */
-function addWrite(command: Command, terminal: Terminal, verb: "create" | "put", about: string): void {
-  const create = withRule(command.command(`${verb} <name>`).description(about))
-    .requiredOption("--type <type>", "task type that the schedule submits")
-    .option("--input <json>", "input of each task")
-    .option("--priority <tier>", "tier of each task: critical, high, normal or low")
-    .option("--tag <name=value>", "tag of each task; repeatable", addTag)
-    .option("--overlap <what>", "'allow' or 'skip' a new task while the last one has not ended")
-    .option("--alarm", "each time without a task counts for the alarm on missed schedules")
-    .option("--paused", "the schedule is paused");
-  withConnection(create).action(async (name: string, options: CreateOptions) => {
+function addWrite(group: Group, verb: "create" | "put", about: string): void {
+  const all = [
+    ["<name>"],
+    ...rule,
+    [...type, { required: true }],
+    ...task,
+    ["--tag <name=value>", "tag of each task; repeatable", addTag],
+    ...afterTask,
+    ["--paused", "the schedule is paused"],
+    ...connection,
+  ] as const;
+  group.add(verb, about, all, async (options, name) => {
     const { type, priority, tag: tags, overlap, alarm } = options;
     const task = { type, input: jsonOf(options.input), priority, tags };
     const given = { ...ruleOf(options), overlap, alarm, enabled: !options.paused, task };
     const { schedules } = clientOf(options);
-    const schedule = await (verb === "put" ? schedules.put(name, given) : schedules.create({ name, ...given }));
-    terminal.out(options.json ? JSON.stringify(schedule, null, 2) : describe(schedule, terminal, options));
+    return thing(await (verb === "put" ? schedules.put(name, given) : schedules.create({ name, ...given })));
   });
 }
 
+const changedParts = [
+  type,
+  ...task,
+  ["--tag <name=value>", "tag of each task, in place of those before; repeatable", addTag],
+] as const;
+
 /** Adds `change` and `next`. */
-function addChange(command: Command, terminal: Terminal): void {
+function addChange(group: Group): void {
+  const all = [
+    ["<schedule>"],
+    ...rule,
+    ...changedParts,
+    ...afterTask,
+    ["--no-alarm", "only the third one in a row that --overlap skips counts"],
+    ...connection,
+  ] as const;
   const about = "change a schedule, by its name or id; --starts-at none and --ends-at none remove a bound";
-  const change = withRule(command.command("change <schedule>").description(about))
-    .option("--type <type>", "task type that the schedule submits")
-    .option("--input <json>", "input of each task")
-    .option("--priority <tier>", "tier of each task: critical, high, normal or low")
-    .option("--tag <name=value>", "tag of each task, in place of those before; repeatable", addTag)
-    .option("--overlap <what>", "'allow' or 'skip' a new task while the last one has not ended")
-    .option("--alarm", "each time without a task counts for the alarm on missed schedules")
-    .option("--no-alarm", "only the third one in a row that --overlap skips counts");
-  withConnection(change).action(async (schedule: string, options: ChangeOptions) => {
+  group.add("change", about, all, async (options, schedule) => {
     const client = clientOf(options);
     const id = await idOf(client, schedule);
     const { overlap, alarm } = options;
     const change = { ...changedRule(options), overlap, alarm, ...(await changedTask(client, id, options)) };
     if (Object.values(change).every((value) => value === undefined))
       throw new UsageError("nothing to change: give at least one option");
-    const changed = await client.schedules.change(id, change);
-    terminal.out(options.json ? JSON.stringify(changed, null, 2) : describe(changed, terminal, options));
+    return thing(await client.schedules.change(id, change));
   });
-  const next = command
-    .command("next <schedule>")
-    .description("show the next times of a schedule, by its name or id")
-    .option("--count <n>", "number of times to show, at most 100", count, 5);
-  withConnection(next).action(async (schedule: string, options: Connection & { count: number }) => {
+  const next = "show the next times of a schedule, by its name or id";
+  group.add("next", next, [["<schedule>"], times, ...connection], async (options, schedule) => {
     const client = clientOf(options);
-    const times = await client.schedules.next(await idOf(client, schedule), { count: options.count });
-    if (options.json) return terminal.out(JSON.stringify({ next: times }, null, 2));
-    terminal.out(times.length === 0 ? "Never." : times.join("\n"));
+    return timesText(await client.schedules.next(await idOf(client, schedule), { count: options.count }));
   });
 }
+
+const times = ["--count <n>", "number of times to show, at most 100", { read: count, initial: 5 }] as const;
+
+const timesText = (next: readonly string[]): Answer => ({ json: { next }, text: next.join("\n") || "Never." });
 
 /** A rule has a cron or an interval: the given one takes the place of the other. */
 function changedRule(options: RuleOptions): ScheduleRule {
@@ -215,9 +180,8 @@ const boundOf = (given: string | undefined): string | null | undefined => (given
 async function changedTask(
   client: Client,
   id: string,
-  options: ChangeOptions,
+  { type, input, priority, tag: tags }: Options<typeof changedParts>,
 ): Promise<Pick<ScheduleChange<AnyTasks>, "task">> {
-  const { type, input, priority, tag: tags } = options;
   if ([type, input, priority, tags].every((given) => given === undefined)) return {};
   const { task } = await client.schedules.get(id);
   return {
@@ -233,19 +197,15 @@ async function changedTask(
   };
 }
 
-function addPreview(command: Command, terminal: Terminal): void {
-  const preview = withRule(command.command("preview").description("show the next times of a rule; stores nothing"))
-    .option("--from <time>", "start of the preview (ISO 8601); default: now")
-    .option(
-      "--created-at <time>",
-      "creation of the schedule that gets the rule: --every counts from it; default: --from",
-    )
-    .option("--count <n>", "number of times to show, at most 100", count, 5);
-  withConnection(preview).action(async (options: PreviewOptions) => {
+function addPreview(group: Group): void {
+  const start = [
+    ["--from <time>", "start of the preview (ISO 8601); default: now"],
+    ["--created-at <time>", "creation of the schedule that gets the rule: --every counts from it; default: --from"],
+  ] as const;
+  const all = [...rule, ...start, times, ...connection] as const;
+  group.add("preview", "show the next times of a rule; stores nothing", all, async (options) => {
     const { from, createdAt, count } = options;
-    const next = await clientOf(options).schedules.preview(ruleOf(options), { from, createdAt, count });
-    if (options.json) return terminal.out(JSON.stringify({ next }, null, 2));
-    terminal.out(next.length === 0 ? "Never." : next.join("\n"));
+    return timesText(await clientOf(options).schedules.preview(ruleOf(options), { from, createdAt, count }));
   });
 }
 

@@ -2,19 +2,14 @@ import { isDeepStrictEqual } from "node:util";
 import { InvalidArgumentError } from "commander";
 import { type Client, ProblemError, type TaskView } from "../client/index.ts";
 import { type Tier, tiers } from "../core/model/tier.ts";
-import { type Connection, clientOf, count, textOf, withConnection } from "./client.ts";
+import type { Answer } from "./answer.ts";
+import { clientOf, connection, count, textOf } from "./client.ts";
+import type { Register } from "./group.ts";
 import { jsonOf } from "./json-input.ts";
+import type { Options } from "./options.ts";
 import { Prober, type SentProbe } from "./prober.ts";
-import type { Register } from "./register.ts";
 import { table } from "./table.ts";
 import { CommandFailed, plain, type Terminal, UsageError } from "./terminal.ts";
-
-interface SmokeOptions extends Connection {
-  count: number;
-  timeout: number;
-  type?: string;
-  input?: string;
-}
 
 /** Task type and input of the tasks whose latencies are measured. */
 interface Sample {
@@ -64,15 +59,19 @@ Examples:
   npx offload smoke --type mail.send --input '{"to":"smoke@example.com"}'
 `;
 
+const given = [
+  ...connection,
+  ["--count <n>", "tasks in each tier, at most 100", { read: tasksPerTier, initial: 3 }],
+  ["--timeout <seconds>", "time limit of all tasks; the clean-up has 15 s more", { read: count, initial: 60 }],
+  ["--type <type>", "one of your own task types, in place of the probes"],
+  ["--input <json>", "input of the tasks of --type, as JSON; default: {}"],
+] as const;
+
+type SmokeOptions = Options<typeof given>;
+
 /** `offload smoke` */
-export const register: Register = (command, terminal) => {
-  withConnection(command)
-    .option("--count <n>", "tasks in each tier, at most 100", tasksPerTier, 3)
-    .option("--timeout <seconds>", "time limit of all tasks; the clean-up has 15 s more", count, 60)
-    .option("--type <type>", "one of your own task types, in place of the probes")
-    .option("--input <json>", "input of the tasks of --type, as JSON; default: {}")
-    .addHelpText("after", examples)
-    .action((options: SmokeOptions) => smoke(terminal, options));
+export const register: Register = (group) => {
+  group.help(examples).does(given, (options) => smoke(group.terminal, options));
 };
 
 function tasksPerTier(text: string): number {
@@ -81,7 +80,7 @@ function tasksPerTier(text: string): number {
   throw new InvalidArgumentError(`Expected at most ${maxPerTier}.`);
 }
 
-async function smoke(terminal: Terminal, options: SmokeOptions): Promise<void> {
+async function smoke(terminal: Terminal, options: SmokeOptions): Promise<Answer> {
   const sample = sampleOf(options);
   const startedAt = performance.now();
   const client = clientOf(options);
@@ -100,8 +99,8 @@ async function smoke(terminal: Terminal, options: SmokeOptions): Promise<void> {
   const seconds = Math.round((performance.now() - startedAt) / 100) / 10;
   const failed = outcomes.filter(({ ok }) => !ok).length;
   const report = { url: options.url, ok: failed === 0, seconds, checks: outcomes, stages: summary(timings) };
-  terminal.out(options.json ? JSON.stringify(report, null, 2) : reportText(report, terminal));
-  if (failed > 0) throw new CommandFailed(`${failed} of ${outcomes.length} checks failed`);
+  const failure = failed > 0 ? `${failed} of ${outcomes.length} checks failed` : undefined;
+  return { json: report, text: reportText(report, terminal), failure };
 }
 
 /** @throws UsageError for `--input` without `--type`, or not in JSON */

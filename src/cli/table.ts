@@ -1,5 +1,6 @@
 import { columns, cut, fits } from "../machine/columns.ts";
 import { when } from "./age.ts";
+import type { Screen } from "./answer.ts";
 import { type Colour, plain, type Terminal } from "./terminal.ts";
 
 /** Longest text of a cell in a pipe. The JSON output has the full text. */
@@ -49,6 +50,16 @@ export function table(
   return columns([head, ...body], { width, paint });
 }
 
+/** Columns of a table by their headings: the name of a field, or what is shown of an item. */
+export type Columns<Item> = Readonly<Record<string, (keyof Item & string) | ((item: Item) => unknown)>>;
+
+/** Formats things as a table. */
+export function tableOf<Item>(items: readonly Item[], columns: Columns<Item>, screen: Screen): string {
+  const cells = Object.values(columns);
+  const rows = items.map((item) => cells.map((cell) => (typeof cell === "function" ? cell(item) : item[cell])));
+  return table(Object.keys(columns), rows, screen.terminal, screen);
+}
+
 /** Formats each row as a block of names and values, without the values that are missing. */
 function blocks(headings: readonly string[], rows: readonly (readonly string[])[], terminal: Terminal): string {
   const widest = Math.max(...headings.map((heading) => heading.length));
@@ -83,12 +94,12 @@ function painted(terminal: Terminal, text: string, word = text): string {
 }
 
 /** Formats the fields of an API object that are not null and not empty. */
-export function describe(thing: object, terminal: Terminal, looks: Looks): string {
+export function describe(thing: object, screen: Screen): string {
   const said = Object.entries(thing).filter(([, value]) => value !== null && !isEmpty(value));
   const worded = said.map(
     ([name, value]) => [name, typeof value === "object" ? JSON.stringify(value) : value] as const,
   );
-  return fields(worded, terminal, looks);
+  return fields(worded, screen.terminal, screen);
 }
 
 const isEmpty = (value: unknown): boolean =>

@@ -1,27 +1,36 @@
-import { type Command, Option } from "commander";
-import { type LogLine, Operations, type StepView, type TaskView } from "../client/index.ts";
-import { type Status, statuses } from "../core/model/status.ts";
-import { type Connection, connectionOf, count, take, withConnection } from "./client.ts";
+import { type LogLine, Operations } from "../client/index.ts";
+import { statuses } from "../core/model/status.ts";
+import { firstOf, things } from "./answer.ts";
+import { type Connection, connection, connectionOf, count } from "./client.ts";
+import type { Group } from "./group.ts";
 import { readInput } from "./json-input.ts";
-import { type Looks, table } from "./table.ts";
+import { tasksColumns } from "./tasks.ts";
 import { plain, type Terminal } from "./terminal.ts";
 
+const ofOne = [["<task_id>"]] as const;
+
+const operationsOf = (options: Connection): Operations => new Operations(connectionOf(options));
+
 /** Adds the commands that show what is stored beside a task. */
-export function addParts(group: Command, terminal: Terminal): void {
-  const steps = group.command("steps <task_id>").description("show the steps, sleeps, waits and states of a task");
-  withConnection(steps).action(async (id: string, options: Connection) => {
-    const steps = await new Operations(connectionOf(options)).steps(id);
-    terminal.out(options.json ? JSON.stringify({ steps }, null, 2) : stepsTable(steps, terminal, options));
-  });
-  const input = group
-    .command("input <task_id>")
-    .description("print the input of a task as JSON, if it is kept; or replace that of a waiting task")
-    .option("--set <json>", "the task's input from now on, as JSON, @file, or - for the standard input");
-  withConnection(input).action(async (id: string, { set, ...options }: Connection & { set?: string }) => {
-    const operations = new Operations(connectionOf(options));
-    if (set === undefined) return terminal.out(JSON.stringify(await operations.input(id), null, 2));
-    await operations.changeInput(id, await readInput(set, terminal));
-    terminal.out(`Task ${id} runs with this input from its next attempt on.`);
+export function addParts(group: Group): void {
+  const about = "show the steps, sleeps, waits and states of a task";
+  group.add("steps", about, [...ofOne, ...connection], async (options, id) =>
+    things({ steps: await operationsOf(options).steps(id) }, "No steps are stored.", {
+      ...{ call: "order", kind: "kind", name: "name" },
+      until: ({ timed_out, until }) => (timed_out ? "timed out" : until),
+      bytes: "result_bytes",
+      result: ({ error, result }) =>
+        error == null ? (result === null ? undefined : JSON.stringify(result)) : `failed: ${error}`,
+    }),
+  );
+  const set = ["--set <json>", "the task's input from now on, as JSON, @file, or - for the standard input"] as const;
+  const input = "print the input of a task as JSON, if it is kept; or replace that of a waiting task";
+  group.add("input", input, [...ofOne, set, ...connection], async (options, id) => {
+    const operations = operationsOf(options);
+    const { out } = group.terminal;
+    if (options.set === undefined) return out(JSON.stringify(await operations.input(id), null, 2));
+    await operations.changeInput(id, await readInput(options.set, group.terminal));
+    out(`Task ${id} runs with this input from its next attempt on.`);
   });
 }
 
@@ -32,14 +41,13 @@ const lookMs = 1_000;
 const mostEmptyPages = 3;
 
 /** Adds the command that prints the log of a task. */
-export function addLogs(group: Command, terminal: Terminal): void {
-  const logs = group
-    .command("logs <task_id>")
-    .description("print the log of a task: what its handler wrote, and Offload's own lines about it")
-    .option("--follow", "print new lines until the task has ended");
-  withConnection(logs).action(async (id: string, { follow = false, ...options }: Connection & { follow?: boolean }) => {
+export function addLogs(group: Group): void {
+  const { terminal } = group;
+  const about = "print the log of a task: what its handler wrote, and Offload's own lines about it";
+  const follow = ["--follow", "print new lines until the task has ended"] as const;
+  group.add("logs", about, [...ofOne, follow, ...connection], async (options, id) => {
     const show = (line: LogLine) => terminal.out(options.json ? JSON.stringify(line) : lineText(line, terminal));
-    const isComplete = await printLog(new Operations(connectionOf(options)), id, show, follow ? terminal : undefined);
+    const isComplete = await printLog(operationsOf(options), id, show, options.follow ? terminal : undefined);
     if (!isComplete) {
       terminal.note("The task has not ended, or its last lines are not there yet: --follow waits for them.");
     }
@@ -84,36 +92,20 @@ function lineText({ at, level, attempt, message, fields }: LogLine, terminal: Te
 /** Fields that are the same in each line of a task. */
 const hidden: ReadonlySet<string> = new Set(["type", "tier", "correlation_id", "trace_id"]);
 
-/** Adds the command that lists the children of a task. @param show Prints tasks as a table. */
-export function addChildren(
-  group: Command,
-  terminal: Terminal,
-  show: (tasks: readonly TaskView[], looks: Looks) => string,
-) {
-  const children = group
-    .command("children <task_id>")
-    .description("list the children of a task")
-    .addOption(new Option("--status <status>", "only children with this status").choices(statuses))
-    .option("--limit <n>", "maximum number of children", count, 100);
-  withConnection(children).action(
-    async (id: string, { limit, status, ...options }: Connection & { limit: number; status?: Status }) => {
-      const { items, more } = await take(new Operations(connectionOf(options)).children(id, { status }), limit);
-      if (options.json) terminal.out(JSON.stringify({ tasks: items }, null, 2));
-      else terminal.out(items.length === 0 ? "No children." : show(items, options));
-      if (more) terminal.note(`There are more than ${items.length}: raise --limit.`);
-    },
-  );
-}
-
-function stepsTable(steps: readonly StepView[], terminal: Terminal, looks: Looks): string {
-  if (steps.length === 0) return "No steps are stored.";
-  const rows = steps.map(({ order, kind, name, until, timed_out, result, result_bytes, error }) => [
-    order,
-    kind,
-    name,
-    timed_out ? "timed out" : until,
-    result_bytes,
-    error == null ? (result === null ? undefined : JSON.stringify(result)) : `failed: ${error}`,
-  ]);
-  return table(["call", "kind", "name", "until", "bytes", "result"], rows, terminal, looks);
+/** Adds the command that lists the children of a task. */
+export function addChildren(group: Group): void {
+  const own = [
+    ...ofOne,
+    ["--status <status>", "only children with this status", { among: statuses }],
+    ["--limit <n>", "maximum number of children", { read: count, initial: 100 }],
+  ] as const;
+  group.add("children", "list the children of a task", [...own, ...connection], (options, id) => {
+    const { status, limit } = options;
+    const columns = tasksColumns(options);
+    return firstOf(operationsOf(options).children(id, { status }), limit, {
+      json: "tasks",
+      none: "No children.",
+      columns,
+    });
+  });
 }

@@ -1,40 +1,23 @@
-import type { Command } from "commander";
 import type { AttemptView, TaskFilter, TaskView } from "../client/index.ts";
+import type { Tier } from "../core/model/tier.ts";
 import type { Text } from "../operations/act.ts";
 import * as rareTasks from "../operations/rare-tasks.ts";
 import * as tasks from "../operations/tasks.ts";
-import { addAct, one } from "./acts.ts";
-import {
-  addTag,
-  type Connection,
-  clientOf,
-  count,
-  countTo,
-  followerOf,
-  isForAll,
-  take,
-  withConnection,
-} from "./client.ts";
-import { type FollowOptions, follow } from "./follow.ts";
+import { addAct } from "./acts.ts";
+import { firstOf, type Screen, thing } from "./answer.ts";
+import { addTag, type Connection, clientOf, connection, count, countTo, followerOf, isForAll } from "./client.ts";
+import { follow } from "./follow.ts";
+import type { Group, Register } from "./group.ts";
 import { readInput } from "./json-input.ts";
-import type { Register } from "./register.ts";
+import { asGiven, valuesOf } from "./options.ts";
 import { requireEnd, writeResult } from "./result.ts";
-import { addSubmit, withFollow } from "./run.ts";
+import { addSubmit, following } from "./run.ts";
 import { plainStack } from "./stack.ts";
-import { describe, type Looks, table } from "./table.ts";
+import { type Columns, tableOf } from "./table.ts";
 import { addChildren, addLogs, addParts } from "./task-parts.ts";
 import { addBulk } from "./tasks-bulk.ts";
 import { tasksCsv } from "./tasks-csv.ts";
-import { type Terminal, UsageError } from "./terminal.ts";
-
-interface ListOptions extends Connection, Pick<TaskFilter, "status" | "type" | "priority" | "uniqueKey"> {
-  csv?: boolean;
-  tag?: Record<string, string>;
-  createdAfter?: string;
-  createdBefore?: string;
-  search?: string;
-  limit: number;
-}
+import { UsageError } from "./terminal.ts";
 
 const examples = `
 Examples:
@@ -63,129 +46,119 @@ Set OFFLOAD_URL and OFFLOAD_KEY instead of giving --url and --key each time.
 `;
 
 /** `offload tasks submit|list|get|attempts|steps|input|follow|result`, and the commands that change tasks. */
-export const register: Register = (command, terminal, exit) => {
-  command.addHelpText("after", examples);
-  addSubmit(command.command("submit", { hidden: true }).description("the same as `offload submit`"), terminal, exit);
-  addList(command, terminal);
-  addReads(command, terminal, exit);
-  addChanges(command, terminal);
+export const register: Register = (group) => {
+  group.help(examples);
+  addSubmit(group.in("submit", "the same as `offload submit`", { hidden: true }));
+  addList(group);
+  addReads(group);
+  addChanges(group);
 };
 
-function addReads(group: Command, terminal: Terminal, exit: (code: number) => void): void {
-  const get = one(group, "get", "show a task").alias("show");
-  get.action(async (id: string, options: Connection) => print(terminal, await clientOf(options).status(id), options));
-  const attempts = one(group, "attempts", "show every attempt of a task, oldest first");
-  attempts.action(async (id: string, options: Connection) => {
+const ofOne = [["<task_id>"], ...connection] as const;
+
+function addReads(group: Group): void {
+  const { terminal } = group;
+  const get = group.add("get", "show a task", ofOne, async (options, id) => thing(await clientOf(options).status(id)));
+  get.alias("show");
+  group.add("attempts", "show every attempt of a task, oldest first", ofOne, async (options, id) => {
     const attempts = await clientOf(options).attempts(id);
-    const text = () => attemptsTable(attempts, terminal, options);
-    terminal.out(options.json ? JSON.stringify({ attempts }, null, 2) : text());
+    return { json: { attempts }, text: (screen) => attemptsText(attempts, screen) };
   });
-  addLogs(group, terminal);
-  addParts(group, terminal);
-  addChildren(group, terminal, (tasks, looks) => tasksTable(tasks, terminal, looks));
-  const followed = one(group, "follow", "wait for a task's end, show its progress and print its result");
-  withFollow(followed).action(async (id: string, options: FollowOptions) => {
-    exit(await follow(terminal, followerOf(options), id, options));
-  });
-  one(group, "result", "print the result of a completed task, or save it when it is a file")
-    .option("--output <file>", "write the result to this file; - is the standard output")
-    .action(async (id: string, options: Connection & { output?: string }) => {
-      const client = clientOf(options);
-      await requireEnd(client, id);
-      await writeResult(terminal, id, await client.result(id), options.output);
-    });
-}
-
-function addChanges(group: Command, terminal: Terminal): void {
-  addBulk(group, terminal, (task, options) => print(terminal, task, options));
-  for (const { command } of Object.values<Text>({ ...tasks.texts, ...rareTasks.texts })) {
-    if (command !== undefined) addAct(group, command, (task, options) => print(terminal, task, options));
-  }
-  one(group, "reschedule", "move the start of a waiting task; as an operator, also its next attempt")
-    .option("--run-at <time>", "start at this time (ISO 8601)")
-    .option("--delay <seconds>", "start so many seconds from now, up to a year", countTo(31_536_000))
-    .action(async (id: string, { runAt, delay, ...options }: Connection & { runAt?: string; delay?: number }) => {
-      if ((runAt === undefined) === (delay === undefined)) throw new UsageError("give either --run-at or --delay");
-      const start = runAt === undefined ? { delaySeconds: delay ?? 0 } : { runAt };
-      print(terminal, await clientOf(options).reschedule(id, start), options);
-    });
-  one(group, "signal", "send a signal to a task, for its task.waitFor of that name")
-    .argument("<name>", "name of the signal")
-    .argument("[body]", "body of the signal: JSON, @file, or - for the standard input; default: null")
-    .action(async (id: string, name: string, body: string | undefined, options: Connection) =>
-      print(terminal, await clientOf(options).signal(id, name, await readInput(body, terminal)), options),
-    );
-}
-
-const print = (terminal: Terminal, task: TaskView, options: Connection): void =>
-  terminal.out(options.json ? JSON.stringify(task, null, 2) : describe(task, terminal, options));
-
-function addList(command: Command, terminal: Terminal): void {
-  const list = command
-    .command("list")
-    .description("list tasks, newest first")
-    .option(
-      "--status <status>",
-      "only this status: scheduled, pending, processing, completed, failed, cancelled or expired",
-    )
-    .option("--type <type>", "only tasks of this type")
-    .option("--priority <tier>", "only this tier: critical, high, normal or low")
-    .option("--tag <name=value>", "only tasks with this tag; repeatable", addTag)
-    .option("--created-after <time>", "created at or after this time (ISO 8601)")
-    .option("--created-before <time>", "created before this time (ISO 8601)")
-    .option("--unique-key <key>", "only tasks with this unique key; with --type")
-    .option("--search <text>", "start of an id, correlation id, tag's value, name=value, or part of the error's text")
-    .option("--limit <n>", "maximum number of tasks", count, 50)
-    .option("--csv", "print CSV with each task's input, where it is kept; one request more for each task");
-  withConnection(list).action(async (options: ListOptions) => {
-    const { tag: tags, search: q, limit } = options;
-    const { status, type, priority, createdAfter, createdBefore, uniqueKey } = options;
-    const filter = { status, type, priority, tags, createdAfter, createdBefore, uniqueKey, q };
-    const list = clientOf(options).list(filter);
-    const { items, more } = await take(list, limit);
-    if (options.csv) terminal.out(await tasksCsv(items, options, { onScreen: terminal.width !== undefined }));
-    else if (options.json) terminal.out(JSON.stringify({ tasks: items, complete: !more }, null, 2));
-    else terminal.out(items.length === 0 ? "No tasks." : tasksTable(items, terminal, options));
-    if (more) terminal.note(`There are more than ${items.length}: raise --limit or add filters.`);
-  });
-}
-
-function tasksTable(tasks: readonly TaskView[], terminal: Terminal, looks: Looks & Pick<Connection, "tenant">): string {
-  const forAll = isForAll(looks);
-  const rows = tasks.map((task) => [
-    ...(forAll ? [task.tenant_id] : []),
-    task.task_id,
-    task.type,
-    task.status,
-    task.priority,
-    `${task.attempts}/${task.max_attempts}`,
-    task.created_at,
-    task.error,
-  ]);
-  const columns = ["task", "type", "status", "tier", "attempts", "created", "error"];
-  return table(forAll ? ["tenant", ...columns] : columns, rows, terminal, looks);
-}
-
-export function attemptsTable(attempts: readonly AttemptView[], terminal: Terminal, looks: Looks): string {
-  if (attempts.length === 0) return "No attempt has ended.";
-  const rows = attempts.map((attempt) => [
-    attempt.round,
-    attempt.number,
-    attempt.started_at,
-    `${attempt.duration_ms} ms`,
-    attempt.outcome,
-    attempt.error_kind,
-    attempt.next_attempt_at,
-    attempt.error,
-  ]);
-  const text = table(
-    ["round", "attempt", "started", "took", "outcome", "kind", "next", "error"],
-    rows,
-    terminal,
-    looks,
+  addLogs(group);
+  addParts(group);
+  addChildren(group);
+  const follows = "wait for a task's end, show its progress and print its result";
+  group.add("follow", follows, [...ofOne, ...following], (options, id) =>
+    follow(terminal, followerOf(options), id, options),
   );
-  return [text, ...stacksOf(attempts)].join("\n");
+  const output = ["--output <file>", "write the result to this file; - is the standard output"] as const;
+  const prints = "print the result of a completed task, or save it when it is a file";
+  group.add("result", prints, [...ofOne, output], async (options, id) => {
+    const client = clientOf(options);
+    await requireEnd(client, id);
+    await writeResult(terminal, id, await client.result(id), options.output);
+  });
 }
+
+function addChanges(group: Group): void {
+  addBulk(group);
+  for (const { command } of Object.values<Text>({ ...tasks.texts, ...rareTasks.texts })) {
+    if (command !== undefined) addAct(group, command);
+  }
+  const start = [
+    ["--run-at <time>", "start at this time (ISO 8601)"],
+    ["--delay <seconds>", "start so many seconds from now, up to a year", countTo(31_536_000)],
+  ] as const;
+  const moves = "move the start of a waiting task; as an operator, also its next attempt";
+  group.add("reschedule", moves, [...ofOne, ...start], async (options, id) => {
+    const { runAt, delay } = options;
+    if ((runAt === undefined) === (delay === undefined)) throw new UsageError("give either --run-at or --delay");
+    const start = runAt === undefined ? { delaySeconds: delay ?? 0 } : { runAt };
+    return thing(await clientOf(options).reschedule(id, start));
+  });
+  const signal = [
+    ["<name>", "name of the signal"],
+    ["[body]", "body of the signal: JSON, @file, or - for the standard input; default: null"],
+  ] as const;
+  const sends = "send a signal to a task, for its task.waitFor of that name";
+  group.add("signal", sends, [...ofOne, ...signal], async (options, id, name, body) =>
+    thing(await clientOf(options).signal(id, name, await readInput(body, group.terminal))),
+  );
+}
+
+const filter = [
+  [
+    "--status <status>",
+    "only this status: scheduled, pending, processing, completed, failed, cancelled or expired",
+    asGiven<NonNullable<TaskFilter["status"]>>,
+  ],
+  ["--type <type>", "only tasks of this type"],
+  ["--priority <tier>", "only this tier: critical, high, normal or low", asGiven<Tier>],
+  ["--tag <name=value>", "only tasks with this tag; repeatable", addTag],
+  ["--created-after <time>", "created at or after this time (ISO 8601)"],
+  ["--created-before <time>", "created before this time (ISO 8601)"],
+  ["--unique-key <key>", "only tasks with this unique key; with --type"],
+  ["--search <text>", "start of an id, correlation id, tag's value, name=value, or part of the error's text"],
+] as const;
+
+function addList(group: Group): void {
+  const own = [
+    ["--limit <n>", "maximum number of tasks", { read: count, initial: 50 }],
+    ["--csv", "print CSV with each task's input, where it is kept; one request more for each task"],
+  ] as const;
+  group.add("list", "list tasks, newest first", [...filter, ...own, ...connection], async (options) => {
+    const { tag: tags, search: q, ...others } = valuesOf(filter, options);
+    const list = clientOf(options).list({ ...others, tags, q });
+    const shown = { json: "tasks", none: "No tasks.", columns: tasksColumns(options) };
+    const { items, ...answer } = await firstOf(list, options.limit, {
+      ...shown,
+      withEnd: true,
+      cure: "raise --limit or add filters",
+    });
+    if (!options.csv) return answer;
+    const { terminal } = group;
+    terminal.out(await tasksCsv(items, options, { onScreen: terminal.width !== undefined }));
+    if (answer.note !== undefined) terminal.note(answer.note);
+  });
+}
+
+export const tasksColumns = (options: Pick<Connection, "tenant">): Columns<TaskView> => ({
+  ...(isForAll(options) && { tenant: "tenant_id" }),
+  ...{ task: "task_id", type: "type", status: "status", tier: "priority" },
+  attempts: ({ attempts, max_attempts }) => `${attempts}/${max_attempts}`,
+  ...{ created: "created_at", error: "error" },
+});
+
+const attemptColumns: Columns<AttemptView> = {
+  ...{ round: "round", attempt: "number", started: "started_at" },
+  took: ({ duration_ms }) => `${duration_ms} ms`,
+  ...{ outcome: "outcome", kind: "error_kind", next: "next_attempt_at", error: "error" },
+};
+
+export const attemptsText = (attempts: readonly AttemptView[], screen: Screen): string =>
+  attempts.length === 0
+    ? "No attempt has ended."
+    : [tableOf(attempts, attemptColumns, screen), ...stacksOf(attempts)].join("\n");
 
 /** The stacks of failed attempts, each different one once. */
 function stacksOf(attempts: readonly AttemptView[]): string[] {

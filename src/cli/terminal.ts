@@ -54,6 +54,24 @@ export class CommandFailed extends Error {}
 /** An invalid command line: one line on the error output, exit code 2. */
 export class UsageError extends Error {}
 
+/** A question before a command acts. */
+interface Question {
+  question: string;
+  /** The answer that Enter gives. */
+  preselected?: boolean;
+  /** The answer is yes already: by an option. */
+  yes: boolean | undefined;
+  /** Said when the answer is no. */
+  no: string;
+}
+
+/** @throws CommandFailed when the user says no; UsageError when nobody can be asked */
+export async function agree(terminal: Terminal, { question, preselected, yes, no }: Question): Promise<void> {
+  const answer = yes === true || (await terminal.confirm(question, preselected));
+  if (answer === undefined) throw new UsageError("there is no terminal to ask on: give --yes");
+  if (!answer) throw new CommandFailed(no);
+}
+
 type Streams = Pick<NodeJS.Process, "stdin" | "stdout" | "stderr">;
 
 const asIs = (text: string): string => text;

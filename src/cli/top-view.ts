@@ -13,8 +13,8 @@ import {
 import { cut } from "../machine/columns.ts";
 import type { QueueView, TypeView } from "../operations/views.ts";
 import { type Connection, connectionOf, textOf } from "./client.ts";
-import { tierState } from "./queues.ts";
-import { table } from "./table.ts";
+import { type QueueRow, rowsOf, tierState } from "./queues.ts";
+import { type Columns, table, tableOf } from "./table.ts";
 import { plain, type Terminal } from "./terminal.ts";
 
 /** Tasks and groups that are shown. */
@@ -138,7 +138,7 @@ function ratesIn({ to, period_seconds, series }: Metrics): Rates {
 }
 
 /** Such as `Tasks per second: 1.25 submitted, 1.20 completed, 0.00 failed`. */
-const rateLine = (rates: Rates): string =>
+const rateText = (rates: Rates): string =>
   `Tasks per second: ${Object.entries(rates)
     .map(([name, value]) => `${(value as number).toFixed(2)} ${name}`)
     .join(", ")}`;
@@ -168,113 +168,72 @@ const isStopped = ({ paused, breaker, stopped_tenants = [] }: TypeView): boolean
 /** The lines of a view. */
 export function topLines(view: TopView, terminal: Terminal): string[] {
   const { caller, rates, queues, tasks, groups, types, limits, retrying, unread } = view;
+  // A line that would break would push the last ones of a frame off the screen.
+  const line = (text: string) => (terminal.width === undefined ? text : cut(text, terminal.width));
+  const section = <T>(read: Part<T>, show: (value: T) => string | undefined): string[] => {
+    if (read === undefined) return [];
+    const text = "value" in read ? show(read.value) : line(`not readable now: ${plain(read.error)}`);
+    return text === undefined ? [] : [...text.split("\n"), ""];
+  };
+  const list = <Item>(read: Part<Item[]>, columns: Columns<Item>, none?: string): string[] =>
+    section(read, (items) => (items.length === 0 ? none : tableOf(items, columns, { terminal })));
   const none = (of: (typeof unread)[number], what: string) =>
     unread.includes(of) ? `${what} among those that were read.` : `${what}.`;
   const noRetry = unread.includes("retrying") ? none("retrying", "No task that waits for another attempt") : undefined;
   return [
-    ...section(caller, (value) => callerLine(value, view, terminal), terminal),
-    ...(rates === undefined ? [] : [fitting(rateLine(rates), terminal), ""]),
-    ...section(queues, (value) => queueTable(value, terminal), terminal),
-    ...section(types, (value) => (value.length === 0 ? undefined : typeTable(value, terminal)), terminal),
+    ...section(caller, (value) => line(callerText(value, view))),
+    ...(rates === undefined ? [] : [line(rateText(rates)), ""]),
+    ...list(mapped(queues, rowsOf), queueColumns),
+    ...section(types, (value) => (value.length > 0 ? table(stopHeadings, stopRows(value), terminal) : undefined)),
     // What cannot be read is said once.
-    ...(limits !== undefined && "value" in limits && limits.value.length > 0
-      ? section(limits, (value) => limitTable(value, terminal), terminal)
-      : []),
-    ...section(
-      groups,
-      (value) => (value.length === 0 ? none("groups", "No dead letters") : groupTable(value, terminal)),
-      terminal,
-    ),
-    ...(unread.includes("groups") ? [fitting(olderText, terminal), ""] : []),
-    ...section(retrying, (value) => (value.length === 0 ? noRetry : retryTable(value, terminal)), terminal),
-    ...section(
-      tasks,
-      (value) => (value.length === 0 ? none("tasks", "No tasks") : taskTable(value, terminal)),
-      terminal,
-    ),
+    ...(limits !== undefined && "value" in limits ? list(limits, limitColumns) : []),
+    ...list(groups, groupColumns, none("groups", "No dead letters")),
+    ...(unread.includes("groups") ? [line(olderText), ""] : []),
+    ...list(retrying, retryColumns, noRetry),
+    ...list(tasks, taskColumns, none("tasks", "No tasks")),
   ];
 }
 
 const olderText = "Older dead letters are not counted: npx offload dlq groups --failed-before ...";
 
-const callerLine = ({ tenant_id, principal, role }: Caller, { for_all }: TopView, terminal: Terminal): string =>
-  fitting(`${for_all ? "All tenants" : `Tenant ${plain(tenant_id)}`}, as ${plain(principal)} (${role})`, terminal);
+const callerText = ({ tenant_id, principal, role }: Caller, { for_all }: TopView): string =>
+  `${for_all ? "All tenants" : `Tenant ${plain(tenant_id)}`}, as ${plain(principal)} (${role})`;
 
-/** A line that would break would push the last ones of a frame off the screen. */
-const fitting = (line: string, { width }: Terminal): string => (width === undefined ? line : cut(line, width));
-
-function section<T>(read: Part<T>, show: (value: T) => string | undefined, terminal: Terminal): string[] {
-  if (read === undefined) return [];
-  const text = "value" in read ? show(read.value) : fitting(`not readable now: ${plain(read.error)}`, terminal);
-  return text === undefined ? [] : [...text.split("\n"), ""];
-}
-
-const queueTable = (queues: Record<string, QueueView>, terminal: Terminal): string =>
-  table(
-    ["tier", "waiting", "oldest (s)", "in flight", "delayed", "retrying", "dead letters", "state"],
-    Object.entries(queues).map(([tier, queue]) => [
-      ...[tier, queue.visible, queue.oldest_age_seconds, queue.in_flight, queue.delayed, queue.retrying],
-      queue.dead_letters,
-      tierState(queue),
-    ]),
-    terminal,
-  );
+const queueColumns: Columns<QueueRow> = {
+  ...{ tier: "tier", waiting: "visible", "oldest (s)": "oldest_age_seconds", "in flight": "in_flight" },
+  ...{ delayed: "delayed", retrying: "retrying", "dead letters": "dead_letters", state: tierState },
+};
 
 /** A breaker that an earlier release opened has no such time. */
 const openSince = (breaker: TypeView["breaker"]) => breaker?.open_since ?? breaker?.open_until;
 
-const typeTable = (types: readonly TypeView[], terminal: Terminal): string =>
-  table(
-    ["stopped type", "tenant", "paused since", "breaker open since", "oldest waits since"],
-    types.flatMap(({ name, paused, breaker, waiting_since, stopped_tenants = [] }) => [
-      ...(paused === null && breaker?.state !== "open"
-        ? []
-        : [[name, paused?.all == null ? "" : "all", paused?.all ?? paused?.tenant, openSince(breaker), waiting_since]]),
-      ...stopped_tenants.map((one) => [
-        name,
-        one.tenant_id,
-        one.paused_since,
-        one.breaker_open_since ?? one.breaker_open_until,
-      ]),
+const stopHeadings = ["stopped type", "tenant", "paused since", "breaker open since", "oldest waits since"];
+
+/** A row for a type that is stopped for all tenants or the caller's, and one for each other tenant. */
+const stopRows = (types: readonly TypeView[]) =>
+  types.flatMap(({ name, paused, breaker, waiting_since, stopped_tenants = [] }) => [
+    ...(paused === null && breaker?.state !== "open"
+      ? []
+      : [[name, paused?.all == null ? "" : "all", paused?.all ?? paused?.tenant, openSince(breaker), waiting_since]]),
+    ...stopped_tenants.map(({ tenant_id, paused_since, breaker_open_since, breaker_open_until }) => [
+      ...[name, tenant_id, paused_since, breaker_open_since ?? breaker_open_until],
     ]),
-    terminal,
-  );
+  ]);
 
-const limitTable = (types: readonly TypeView[], terminal: Terminal): string =>
-  table(
-    ["waits for a place or a start", "tasks", "oldest waits since"],
-    types.map(({ name, waits_for_limit: waits }) => [
-      name,
-      `${waits?.tasks}${waits?.complete === false ? " or more" : ""}`,
-      waits?.since,
-    ]),
-    terminal,
-  );
+const limitColumns: Columns<TypeView> = {
+  "waits for a place or a start": "name",
+  tasks: ({ waits_for_limit: waits }) => `${waits?.tasks}${waits?.complete === false ? " or more" : ""}`,
+  "oldest waits since": ({ waits_for_limit: waits }) => waits?.since,
+};
 
-const groupTable = (groups: readonly LetterGroupView[], terminal: Terminal): string =>
-  table(
-    ["failed", "type", "last", "error"],
-    groups.map(({ count, type, last_failed_at, error }) => [count, type, last_failed_at, error]),
-    terminal,
-  );
+const groupColumns: Columns<LetterGroupView> = {
+  ...{ failed: "count", type: "type", last: "last_failed_at", error: "error" },
+};
 
-const retryTable = (tasks: readonly TopTask[], terminal: Terminal): string =>
-  table(
-    ["failed and tried again", "type", "submitted", "error"],
-    tasks.map(({ task_id, type, created_at, error }) => [task_id, type, created_at, error]),
-    terminal,
-  );
+const retryColumns: Columns<TopTask> = {
+  ...{ "failed and tried again": "task_id", type: "type", submitted: "created_at", error: "error" },
+};
 
-const taskTable = (tasks: readonly TopTask[], terminal: Terminal): string =>
-  table(
-    ["task", "type", "status", "%", "submitted", "error"],
-    tasks.map(({ task_id, type, status, progress, created_at, error }) => [
-      task_id,
-      type,
-      status,
-      progress,
-      created_at,
-      error,
-    ]),
-    terminal,
-  );
+const taskColumns: Columns<TopTask> = {
+  ...{ task: "task_id", type: "type", status: "status", "%": "progress", submitted: "created_at", error: "error" },
+};

@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import { InvalidArgumentError } from "commander";
-import { type Connection, withConnection } from "./client.ts";
-import type { Register } from "./register.ts";
+import { connection } from "./client.ts";
+import type { Register } from "./group.ts";
+import type { Options } from "./options.ts";
 import type { Terminal } from "./terminal.ts";
 import { readTop, topLines } from "./top-view.ts";
 
@@ -18,31 +19,24 @@ const [open, close] = ["\u001b[?1049h\u001b[?25l", "\u001b[?25h\u001b[?1049l"];
 /** To the first place, to the end of a line, and to the end of the screen. */
 const [home, endLine, endScreen] = ["\u001b[H", "\u001b[K\r\n", "\u001b[J"];
 
-interface TopOptions extends Connection {
-  interval: number;
-  once?: boolean;
-}
+const options = [
+  ["--interval <seconds>", "time between two readings, 1 to 60", { read: seconds, initial: 2 }],
+  ["--once", "print the present state and end"],
+  ...connection,
+] as const;
 
 /** `offload top` */
-export const register: Register = (command, terminal) => {
-  command
-    .option("--interval <seconds>", "time between two readings, 1 to 60", seconds, 2)
-    .option("--once", "print the present state and end")
-    .addHelpText("after", examples);
-  withConnection(command).action((options: TopOptions) =>
-    options.once || options.json || terminal.width === undefined
-      ? printOnce(terminal, options)
-      : live(terminal, options),
-  );
+export const register: Register = (group) => {
+  const { terminal } = group;
+  group.help(examples).does(options, async (given) => {
+    if (!given.once && !given.json && terminal.width !== undefined) return live(terminal, given);
+    const view = await readTop(given);
+    return { json: view, text: () => topLines(view, terminal).join("\n").trimEnd() };
+  });
 };
 
-async function printOnce(terminal: Terminal, options: TopOptions): Promise<void> {
-  const view = await readTop(options);
-  terminal.out(options.json ? JSON.stringify(view, null, 2) : topLines(view, terminal).join("\n").trimEnd());
-}
-
 /** Draws the view again and again, each time in one write. The screen is given back however it ends. */
-async function live(terminal: Terminal, options: TopOptions): Promise<void> {
+async function live(terminal: Terminal, given: Options<typeof options>): Promise<void> {
   const write = (text: string) => terminal.draw(text);
   const stop = new AbortController();
   const { signal } = stop;
@@ -54,9 +48,9 @@ async function live(terminal: Terminal, options: TopOptions): Promise<void> {
   await write(open);
   try {
     while (!signal.aborted) {
-      const lines = topLines(await readTop(options, signal), terminal);
+      const lines = topLines(await readTop(given, signal), terminal);
       if (!signal.aborted) await write(frameOf(lines));
-      await Promise.race([terminal.pause(options.interval * 1000), interrupted]);
+      await Promise.race([terminal.pause(given.interval * 1000), interrupted]);
     }
   } finally {
     for (const end of ends) end();

@@ -1,7 +1,8 @@
 import { defaultSpansFile, type KeptSpan } from "../local/traces/kept-span.ts";
 import { inTree, readTrace } from "../local/traces/read-trace.ts";
-import type { Register } from "./register.ts";
-import { table } from "./table.ts";
+import type { Screen } from "./answer.ts";
+import type { Register } from "./group.ts";
+import { type Columns, tableOf } from "./table.ts";
 import { CommandFailed } from "./terminal.ts";
 
 const examples = `
@@ -17,29 +18,29 @@ Examples:
 /** Maximum indentation, so that span names fit into the column. */
 const deepestIndent = 12;
 
+const columns: Columns<ReturnType<typeof inTree>[number]> = {
+  span: ({ span, depth }) => `${"  ".repeat(Math.min(depth, deepestIndent))}${span.name}`,
+  start: ({ span }) => span.started_at.slice(11, 23),
+  ms: ({ span }) => span.duration_ms,
+  end: ({ span: { failed, reason, attributes } }) =>
+    failed ? `failed: ${reason ?? "-"}` : (attributes["offload.outcome"] ?? attributes["http.response.status_code"]),
+  attempt: ({ span }) => span.attributes["offload.attempt"],
+  task: ({ span }) => span.attributes["offload.task_id"],
+};
+
+const options = [
+  ["<id>", "trace id, or id of a task in the trace"],
+  ["--file <path>", "file with the spans", { initial: defaultSpansFile }],
+  ["--json", "print JSON"],
+] as const;
+
 /** `offload trace` */
-export const register: Register = (command, terminal) => {
-  command
-    .argument("<id>", "trace id, or id of a task in the trace")
-    .option("--file <path>", "file with the spans", defaultSpansFile)
-    .option("--json", "print JSON")
-    .addHelpText("after", examples)
-    .action(async (id: string, { file, json }: { file: string; json?: boolean }) => {
-      const spans = await spansOf(file, id);
-      if (json) return terminal.out(JSON.stringify({ spans }, null, 2));
-      const rows = inTree(spans).map(({ span, depth }) => [
-        `${"  ".repeat(Math.min(depth, deepestIndent))}${span.name}`,
-        span.started_at.slice(11, 23),
-        span.duration_ms,
-        span.failed
-          ? `failed: ${span.reason ?? "-"}`
-          : (span.attributes["offload.outcome"] ?? span.attributes["http.response.status_code"]),
-        span.attributes["offload.attempt"],
-        span.attributes["offload.task_id"],
-      ]);
-      terminal.out(`trace ${spans[0]?.trace_id}\n`);
-      terminal.out(table(["span", "start", "ms", "end", "attempt", "task"], rows, terminal));
-    });
+export const register: Register = (group) => {
+  group.help(examples).does(options, async ({ file }, id) => {
+    const spans = await spansOf(file, id);
+    const text = (screen: Screen) => `trace ${spans[0]?.trace_id}\n\n${tableOf(inTree(spans), columns, screen)}`;
+    return { json: { spans }, text };
+  });
 };
 
 /** @throws CommandFailed when the file cannot be read, or has no span of the trace */

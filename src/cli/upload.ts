@@ -2,9 +2,9 @@ import { openAsBlob } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 import type { Client } from "../client/index.ts";
-import { type Connection, followerOf, withConnection } from "./client.ts";
+import { connection, followerOf } from "./client.ts";
+import type { Register } from "./group.ts";
 import { mediaTypeOf } from "./media-types.ts";
-import type { Register } from "./register.ts";
 import { type Terminal, UsageError } from "./terminal.ts";
 import { withProgress } from "./transfer.ts";
 
@@ -17,14 +17,14 @@ Examples:
 `;
 
 /** `offload upload` */
-export const register: Register = (command, terminal) => {
-  command
-    .argument("<file>", "file to send, at most 5 GiB")
-    .option("--content-type <type>", "media type; default: from the file's extension")
-    .addHelpText("after", examples);
-  withConnection(command).action(async (file: string, options: Connection & { contentType?: string }) => {
-    const upload_id = await uploadFile(terminal, followerOf(options), file, options.contentType);
-    terminal.out(options.json ? JSON.stringify({ upload_id }, null, 2) : upload_id);
+export const register: Register = (group) => {
+  const own = [
+    ["<file>", "file to send, at most 5 GiB"],
+    ["--content-type <type>", "media type; default: from the file's extension"],
+  ] as const;
+  group.help(examples).does([...own, ...connection], async (options, file) => {
+    const upload_id = await uploadFile(group.terminal, followerOf(options), file, options.contentType);
+    return { json: { upload_id }, text: upload_id };
   });
 };
 

@@ -1,15 +1,16 @@
 import { writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { InvalidArgumentError } from "commander";
 import type { VerifiedAccount } from "../aws/verified/verified-account.ts";
 import { Admin } from "../client/index.ts";
 import { Transport } from "../client/transport.ts";
-import { type Connection, connectionOf, followerOf, textOf, withAdminKey } from "./client.ts";
+import { type Connection, connectionOf, followerOf, localUrl, textOf, withAdminKey } from "./client.ts";
+import type { Register } from "./group.ts";
 import { jsonOf } from "./json-input.ts";
+import type { Options } from "./options.ts";
 import { Prober } from "./prober.ts";
-import type { Register } from "./register.ts";
 import { table } from "./table.ts";
-import { CommandFailed, plain, type Terminal, UsageError } from "./terminal.ts";
+import { agree, CommandFailed, plain, type Terminal, UsageError } from "./terminal.ts";
 import { allChecks } from "./verify/all-checks.ts";
 import { type Check, type Group, groups, type Outcome, type Tools } from "./verify/check.ts";
 import { machineClock, StoppableClock } from "./verify/clock.ts";
@@ -27,20 +28,6 @@ import { runChecks } from "./verify/run-checks.ts";
 import { readTarget, type Sample, type Target } from "./verify/target.ts";
 import type { TemporaryKey } from "./verify/temporary-key.ts";
 
-interface VerifyOptions extends Connection {
-  stack?: string;
-  /** The URL of the command line is the deployment's, whatever its stack says. */
-  urlWins?: boolean;
-  only?: Group[];
-  long?: boolean;
-  type?: string;
-  input?: string;
-  yes?: boolean;
-  report?: string;
-  showAccount?: boolean;
-  addProbes?: boolean;
-}
-
 const help = `
 Runs checks on a deployment that only a real account can pass: delays, schedules, dead letters, crashes, alarms, containers, logs. It says
 first what it will do, for how long and for what price, and asks. It cleans up behind itself, also after Ctrl-C. The exit code is 1 when a
@@ -57,32 +44,36 @@ Examples:
   npx offload verify --url http://127.0.0.1:3000 --only waits --only files --yes
 `;
 
+const given = [
+  ["--stack <name>", "name of a stack of the deployment, or of the deployment; with AWS credentials"],
+  ["--url <url>", "URL of the API", { env: "OFFLOAD_URL", initial: localUrl }],
+  ["--key <key>", "API key of an operator; of an admin for alarms", { env: "OFFLOAD_KEY" }],
+  ["--only <group>", `only checks of this group (${groups.join(", ")}); repeatable`, addGroup],
+  ["--long", "also the checks that take hours: a burst after 30 idle minutes, push over two hours"],
+  ["--type <type>", "one of your own task types, for tasks that have to complete"],
+  ["--input <json>", "input of the tasks of --type, as JSON; default: {}"],
+  ["-y, --yes", "do not ask"],
+  ["--report <file>", "the report; default: offload-verify-<stage>-<date>.md"],
+  ["--show-account", "name the account and the API's URL in the report", { initial: false }],
+  ["--add-probes", "only copy the probe types to the folder of the task types", { initial: false }],
+] as const;
+
+interface VerifyOptions extends Options<typeof given> {
+  /** The URL of the command line is the deployment's, whatever its stack says. */
+  urlWins?: boolean;
+}
+
 /** `offload verify` */
-export const register: Register = (command, terminal, exit) => {
-  withOptions(command).action(async (given: VerifyOptions) => {
+export const register: Register = (group) => {
+  const { command, terminal } = group;
+  group.help(help).does(given, async (options) => {
+    if (options.addProbes) return (await import("./verify/add-probes.ts")).addProbes(terminal);
     // A variable with the URL may be of another deployment than the stack's.
-    const options = { ...given, urlWins: command.getOptionValueSource("url") === "cli" };
-    if (options.addProbes === true) return (await import("./verify/add-probes.ts")).addProbes(terminal);
-    exit(await verify(terminal, options));
+    return verify(terminal, { ...options, urlWins: command.getOptionValueSource("url") === "cli" });
   });
 };
 
-const withOptions = (command: Command): Command =>
-  command
-    .option("--stack <name>", "name of a stack of the deployment, or of the deployment; with AWS credentials")
-    .addOption(new Option("--url <url>", "URL of the API").env("OFFLOAD_URL").default("http://127.0.0.1:3000"))
-    .addOption(new Option("--key <key>", "API key of an operator; of an admin for alarms").env("OFFLOAD_KEY"))
-    .option("--only <group>", `only checks of this group (${groups.join(", ")}); repeatable`, group)
-    .option("--long", `also the checks that take hours: a burst after 30 idle minutes, push over two hours`)
-    .option("--type <type>", "one of your own task types, for tasks that have to complete")
-    .option("--input <json>", "input of the tasks of --type, as JSON; default: {}")
-    .option("-y, --yes", "do not ask")
-    .option("--report <file>", "the report; default: offload-verify-<stage>-<date>.md")
-    .option("--show-account", "name the account and the API's URL in the report", false)
-    .option("--add-probes", "only copy the probe types to the folder of the task types", false)
-    .addHelpText("after", help);
-
-function group(text: string, before: Group[] = []): Group[] {
+function addGroup(text: string, before: Group[] = []): Group[] {
   const found = groups.find((one) => one === text);
   if (found === undefined) throw new InvalidArgumentError(`Expected one of ${groups.join(", ")}.`);
   return [...before, found];
@@ -98,7 +89,7 @@ async function verify(terminal: Terminal, options: VerifyOptions): Promise<numbe
   let listenNoMore = () => {};
   try {
     const url = account === undefined || options.urlWins === true ? options.url : account.facts.url;
-    await agree(terminal, checks, { ...options, url });
+    await announce(terminal, checks, { ...options, url });
     listenNoMore = stopOnInterrupt(terminal, clock);
     if (account !== undefined && options.key === undefined) {
       key = await (await import("./verify/temporary-key.ts")).makeKey(account.facts.table);
@@ -130,8 +121,12 @@ async function openAccount(stack: string): Promise<VerifiedAccount> {
   });
 }
 
-/** @throws CommandFailed when the user says no; UsageError when nobody can be asked */
-async function agree(terminal: Terminal, checks: readonly Check[], { url, long, yes }: VerifyOptions): Promise<void> {
+/** Says what it will do, and asks. */
+async function announce(
+  terminal: Terminal,
+  checks: readonly Check[],
+  { url, long, yes }: VerifyOptions,
+): Promise<void> {
   const chosen = checks.filter(({ needs }) => long === true || !needs.includes("long"));
   const { tasks, dollars } = estimateOf(chosen);
   const minutes = long === true ? mostMinutesLong : mostMinutes;
@@ -140,9 +135,7 @@ async function agree(terminal: Terminal, checks: readonly Check[], { url, long, 
   );
   const warnings = new Set(chosen.flatMap(({ warning }) => warning ?? []));
   for (const warning of warnings) terminal.note(warning);
-  const answer = yes === true || (await terminal.confirm("Begin?"));
-  if (answer === undefined) throw new UsageError("there is no terminal to ask on: give --yes");
-  if (!answer) throw new CommandFailed("nothing was done");
+  await agree(terminal, { question: "Begin?", yes, no: "nothing was done" });
 }
 
 interface Work {

@@ -1,9 +1,8 @@
-import type { FailedWebhook, WebhookTries } from "../client/index.ts";
-import { Webhooks } from "../client/index.ts";
-import { type Connection, connectionOf, count, take, withConnection } from "./client.ts";
-import type { Register } from "./register.ts";
-import { type Looks, table } from "./table.ts";
-import type { Terminal } from "./terminal.ts";
+import { Webhooks, type WebhookTries } from "../client/index.ts";
+import { firstOf, type Screen } from "./answer.ts";
+import { type Connection, connection, connectionOf, count } from "./client.ts";
+import type { Register } from "./group.ts";
+import { tableOf } from "./table.ts";
 
 const examples = `
 Examples:
@@ -17,77 +16,59 @@ Set OFFLOAD_URL and OFFLOAD_KEY instead of giving --url and --key each time. The
 `;
 
 /** `offload webhooks secret|list|tries|redeliver` */
-export const register: Register = (command, terminal) => {
-  command.addHelpText("after", examples);
-  const secret = command.command("secret").description("print the secret that signs webhooks");
-  withConnection(secret.option("--rotate", "make a new secret first")).action(
-    (options: Connection & { rotate?: boolean }) => showSecret(terminal, options),
-  );
-  const list = command.command("list").description("list webhooks that were given up, newest first");
-  withConnection(list.option("--limit <n>", "maximum number of webhooks", count, 50)).action(
-    (options: Connection & { limit: number }) => showFailed(terminal, options),
-  );
-  const tries = command.command("tries <task_id>").description("list the tries of a task's webhooks");
-  withConnection(tries).action(async (taskId: string, options: Connection) => {
-    const found = await webhooksOf(options).tries(taskId);
-    terminal.out(options.json ? JSON.stringify(found, null, 2) : triesText(found, terminal, options));
+export const register: Register = (group) => {
+  group.help(examples);
+  const rotate = ["--rotate", "make a new secret first"] as const;
+  group.add("secret", "print the secret that signs webhooks", [rotate, ...connection], async (options) => {
+    const webhooks = webhooksOf(options);
+    const found = await (options.rotate ? webhooks.rotateSecret() : webhooks.secret());
+    const { secret, also_signing: earlier } = found;
+    const also = `Webhooks are also signed with ${earlier} earlier secret(s), until 24 hours after each rotation.`;
+    return { json: found, text: secret, hint: earlier > 0 ? also : undefined };
   });
-  const redeliver = command.command("redeliver <task_id>").description("send a task's webhook again");
-  withConnection(redeliver).action(async (taskId: string, options: Connection) => {
+  const limit = ["--limit <n>", "maximum number of webhooks", { read: count, initial: 50 }] as const;
+  group.add("list", "list webhooks that were given up, newest first", [limit, ...connection], async (options) => {
+    const { items, ...list } = await firstOf(webhooksOf(options).failed(), options.limit, {
+      json: "deliveries",
+      none: noFailed,
+      columns: {
+        ...{ task: "task_id", type: "type", "last try": "last_try_at", tries: "tries" },
+        answer: ({ last_status, last_error }) => last_status ?? last_error,
+        url: "url",
+      },
+      withEnd: true,
+    });
+    return { ...list, note: items.length === 0 ? laterFailed : list.note };
+  });
+  const tries = "list the tries of a task's webhooks";
+  group.add("tries", tries, [["<task_id>"], ...connection], async (options, taskId) => {
+    const found = await webhooksOf(options).tries(taskId);
+    return { json: found, text: (screen) => triesText(found, screen) };
+  });
+  group.add("redeliver", "send a task's webhook again", [["<task_id>"], ...connection], async (options, taskId) => {
     const sent = await webhooksOf(options).redeliver(taskId);
-    if (options.json) return terminal.out(JSON.stringify(sent, null, 2));
-    terminal.out(`The webhook ${sent.webhook_id} is sent again. Follow it with`);
-    terminal.out(`  npx offload webhooks tries ${taskId}`);
+    const next = `  npx offload webhooks tries ${taskId}`;
+    return { json: sent, text: `The webhook ${sent.webhook_id} is sent again. Follow it with\n${next}` };
   });
 };
 
 const webhooksOf = (options: Connection): Webhooks => new Webhooks(connectionOf(options));
 
-async function showSecret(terminal: Terminal, options: Connection & { rotate?: boolean }): Promise<void> {
-  const webhooks = webhooksOf(options);
-  const found = await (options.rotate ? webhooks.rotateSecret() : webhooks.secret());
-  if (options.json) return terminal.out(JSON.stringify(found, null, 2));
-  terminal.out(found.secret);
-  if (found.also_signing > 0) {
-    terminal.note(
-      `Webhooks are also signed with ${found.also_signing} earlier secret(s), until 24 hours after each rotation.`,
-    );
-  }
-}
+const noFailed = "No webhook was given up.";
+const laterFailed =
+  "One that fails is tried for nine hours first: npx offload webhooks tries <task_id> shows its tries.";
 
-async function showFailed(terminal: Terminal, options: Connection & { limit: number }): Promise<void> {
-  const { items, more } = await take(webhooksOf(options).failed(), options.limit);
-  if (options.json) terminal.out(JSON.stringify({ deliveries: items, complete: !more }, null, 2));
-  else terminal.out(items.length === 0 ? "No webhook was given up." : failedTable(items, terminal, options));
-  if (more) terminal.note(`There are more than ${items.length}: raise --limit.`);
-  if (items.length === 0) {
-    terminal.note(
-      "One that fails is tried for nine hours first: npx offload webhooks tries <task_id> shows its tries.",
-    );
-  }
-}
-
-function failedTable(failed: readonly FailedWebhook[], terminal: Terminal, looks: Looks): string {
-  const rows = failed.map(({ task_id, type, last_try_at, tries, last_status, last_error, url }) => [
-    task_id,
-    type,
-    last_try_at,
-    tries,
-    last_status ?? last_error,
-    url,
-  ]);
-  return table(["task", "type", "last try", "tries", "answer", "url"], rows, terminal, looks);
-}
-
-function triesText({ state, next_try_at, deliveries }: WebhookTries, terminal: Terminal, looks: Looks): string {
+function triesText({ state, next_try_at, deliveries }: WebhookTries, screen: Screen): string {
   if (state === null) return "The task has no webhook that was tried.";
-  const rows = deliveries.map(({ number, at, status, error, duration_ms, webhook_id }) => [
-    number,
-    at,
-    status ?? error,
-    duration_ms,
-    webhook_id,
-  ]);
+  const table = tableOf(
+    deliveries,
+    {
+      ...{ try: "number", at: "at" },
+      answer: ({ status, error }) => status ?? error,
+      ...{ ms: "duration_ms", webhook: "webhook_id" },
+    },
+    screen,
+  );
   const next = next_try_at === null ? "" : `; next try at ${next_try_at}`;
-  return `${table(["try", "at", "answer", "ms", "webhook"], rows, terminal, looks)}\nThe newest webhook is ${state}${next}.`;
+  return `${table}\nThe newest webhook is ${state}${next}.`;
 }

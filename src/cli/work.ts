@@ -1,4 +1,4 @@
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import { deployedWorkerEnvironment } from "../aws/deployed-worker.ts";
 import { loadApp } from "../describe/load-app.ts";
 import { readDotEnv, workerEnvironment } from "../describe/worker-environment.ts";
@@ -13,7 +13,9 @@ import { variablesOf } from "../settings/config.ts";
 import type { Role } from "../work/messages.ts";
 import { variableOf, type WorkSettings, workSettings } from "../work/settings.ts";
 import { supervise } from "../work/supervise.ts";
-import type { Register } from "./register.ts";
+import { localUrl } from "./client.ts";
+import type { Register } from "./group.ts";
+import type { Given, Options } from "./options.ts";
 import { CommandFailed, type Terminal, UsageError } from "./terminal.ts";
 
 const help = `
@@ -46,35 +48,27 @@ const flags: readonly { flag: string; setting: keyof WorkSettings; meaning: stri
   { flag: "--health-port <n>", setting: "healthPort", meaning: "port of health answers (default: none)" },
 ];
 
-interface WorkOptions {
-  table?: string;
-  local?: boolean;
-  url: string;
-  tasks?: string;
-}
+const given = [
+  ...flags.map(({ flag, setting, meaning }): Given => [flag, meaning, { env: variableOf(setting) }]),
+  ["--table <name>", "name of the deployment's table", { env: "OFFLOAD_TABLE" }],
+  ["--local", "work for the local server, even if --table or OFFLOAD_TABLE is set"],
+  ["--url <url>", "URL of the local server", { env: "OFFLOAD_URL", initial: localUrl }],
+  ["--tasks <folder>", "folder of the task types", { env: "OFFLOAD_TASKS", initial: "tasks" }],
+] as const;
+
+type WorkOptions = Options<typeof given>;
 
 /** `offload work` */
-export const register: Register = (command, terminal, exit) => {
-  for (const { flag, setting, meaning } of flags) {
-    command.addOption(new Option(flag, meaning).env(variableOf(setting)));
-  }
-  command
-    .addOption(new Option("--table <name>", "name of the deployment's table").env("OFFLOAD_TABLE"))
-    .option("--local", "work for the local server, even if --table or OFFLOAD_TABLE is set")
-    .addOption(new Option("--url <url>", "URL of the local server").env("OFFLOAD_URL").default("http://127.0.0.1:3000"))
-    .addOption(new Option("--tasks <folder>", "folder of the task types").env("OFFLOAD_TASKS").default("tasks"))
-    .addHelpText("after", help)
-    .action(async (options: WorkOptions) => {
-      const settings = settingsOf(command);
-      const env = await environmentOf(options);
-      process.env.OFFLOAD_LOG ??= env.OFFLOAD_LOG;
-      process.env.OFFLOAD_TASKS = options.tasks;
-      using built = await builtTypes(env, terminal);
-      const all = { ...built.env, ...env };
-      exit(
-        env[movedVariable] === undefined ? await runDeployed(settings, all) : await runLocal(settings, all, options),
-      );
-    });
+export const register: Register = (group) => {
+  group.help(help).does(given, async (options) => {
+    const settings = settingsOf(group.command);
+    const env = await environmentOf(options);
+    process.env.OFFLOAD_LOG ??= env.OFFLOAD_LOG;
+    process.env.OFFLOAD_TASKS = options.tasks;
+    using built = await builtTypes(env, group.terminal);
+    const all = { ...built.env, ...env };
+    return env[movedVariable] === undefined ? await runDeployed(settings, all) : await runLocal(settings, all, options);
+  });
 };
 
 const runDeployed = (settings: WorkSettings, env: Record<string, string>): Promise<number> =>
