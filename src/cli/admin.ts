@@ -2,7 +2,7 @@ import { InvalidArgumentError } from "commander";
 import { Admin, type NewLimit } from "../client/index.ts";
 import { roleInWords, roles } from "../core/model/identity.ts";
 import { firstOf, listText, things } from "./answer.ts";
-import { type Connection, connection, connectionOf, count, withAdminKey } from "./client.ts";
+import { type Connection, connection, connectionOf, limit, withAdminKey } from "./client.ts";
 import type { Group, Register } from "./group.ts";
 import { valuesOf } from "./options.ts";
 
@@ -36,9 +36,8 @@ export const register: Register = (group) => {
 const adminOf = (options: Connection): Admin => new Admin(connectionOf(withAdminKey(options)));
 
 function addTenants(group: Group): void {
-  const limit = ["--limit <n>", "maximum number of tenants", { read: count, initial: 100 }] as const;
   const about = "list the tenants that have a key or have submitted a task";
-  group.add("tenants", about, [limit, ...connection], (options) => {
+  group.add("tenants", about, [limit("tenants", 100), ...connection], (options) => {
     const tenants = adminOf(options).tenants();
     const known = (number: number, { complete }: { complete: boolean }) => (complete ? number : `${number} or more`);
     return firstOf(tenants, options.limit, {

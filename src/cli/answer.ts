@@ -1,16 +1,8 @@
 import type { List } from "../client/index.ts";
 import { take } from "./client.ts";
-import { type Columns, describe, tableOf } from "./table.ts";
-import type { Terminal } from "./terminal.ts";
+import { type Columns, describe, type Screen, tableOf } from "./table.ts";
 
-/** Where a text is shown. */
-export interface Screen {
-  terminal: Terminal;
-  /** True when times are exact on a terminal, too. */
-  utc?: boolean | undefined;
-}
-
-/** What a command says. */
+/** The words of a command. */
 export interface Answer {
   /** Printed with `--json`. Absent: nothing is printed then. */
   json?: unknown;
@@ -19,7 +11,7 @@ export interface Answer {
   hint?: string | undefined;
   /** Beside the text and beside the JSON. */
   note?: string | undefined;
-  /** Why the command fails although it says this. */
+  /** The reason of a command that fails all the same. */
   failure?: string | undefined;
 }
 
@@ -49,7 +41,7 @@ interface Shown<Item> {
   columns: Columns<Item>;
   /** The JSON says whether it is complete. */
   withEnd?: true;
-  /** What shows the rest. Default: `raise --limit`. */
+  /** A way to see the rest. Default: `raise --limit`. */
   cure?: string;
 }
 

@@ -1,7 +1,7 @@
 import { Audit, type AuditEntry } from "../client/index.ts";
 import { apiRoutes, isRecorded } from "../http/routes.ts";
 import { firstOf } from "./answer.ts";
-import { connection, connectionOf, count, withAdminKey } from "./client.ts";
+import { connection, connectionOf, limit, withAdminKey } from "./client.ts";
 import type { Register } from "./group.ts";
 import { valuesOf } from "./options.ts";
 import type { Columns } from "./table.ts";
@@ -39,10 +39,7 @@ const filter = [
   ["--before <time>", "before this time (ISO 8601)"],
 ] as const;
 
-const own = [
-  ["--deployment", "acts that concern all tenants (admins only)"],
-  ["--limit <n>", "maximum number of entries", { read: count, initial: 50 }],
-] as const;
+const own = [["--deployment", "acts that concern all tenants (admins only)"], limit("entries", 50)] as const;
 
 /** `offload audit` */
 export const register: Register = (group) => {

@@ -104,17 +104,30 @@ function keyFor(url: string, tenant = localTenant): string | undefined {
   return tenant === localTenant ? localKey : localAdminKey;
 }
 
-/** Reads the pages of a list until there are `limit` items or the list ends. */
-export async function take<Item>(list: List<Item>, limit: number): Promise<{ items: Item[]; more: boolean }> {
+/**
+ * Reads the pages of a list until there are `limit` items or the list ends.
+ * @param mostPages A page may be short, and even empty, although others follow. Default: as many as it takes.
+ */
+export async function take<Item>(
+  list: List<Item>,
+  limit: number,
+  mostPages = Infinity,
+): Promise<{ items: Item[]; more: boolean }> {
   const items: Item[] = [];
   let cursor: string | undefined;
+  let pages = 0;
   do {
     const page = await list.page({ limit: Math.min(100, limit - items.length), cursor });
     items.push(...page.items);
     cursor = page.nextCursor ?? undefined;
-  } while (cursor !== undefined && items.length < limit);
+    pages += 1;
+  } while (cursor !== undefined && items.length < limit && pages < mostPages);
   return { items, more: cursor !== undefined };
 }
+
+/** The option of a list for the number of things that it shows. */
+export const limit = (things: string, initial: number) =>
+  ["--limit <n>", `maximum number of ${things}`, { read: count, initial }] as const;
 
 /** Returns an error's text for people: a network error has its code in words. */
 export function textOf(error: unknown): string {

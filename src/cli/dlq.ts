@@ -8,7 +8,7 @@ import {
 import { errorHint } from "../core/control/group-dead-letters.ts";
 import { type Tier, tiers } from "../core/model/tier.ts";
 import { firstOf, listText } from "./answer.ts";
-import { clientOf, connection, connectionOf, count, isForAll, take } from "./client.ts";
+import { clientOf, connection, connectionOf, isForAll, limit, take } from "./client.ts";
 import type { Group, Register } from "./group.ts";
 import { addOperation, type OperationOptions, perSecond, selecting, selectionOf, startOperation } from "./operation.ts";
 import { asGiven, type Options, valuesOf } from "./options.ts";
@@ -73,8 +73,8 @@ export const register: Register = (group) => {
 const recovered = "Messages without a record are dead letters of the list within some seconds: `npx offload dlq list`.";
 
 function addList(group: Group): void {
-  const limit = ["--limit <n>", "maximum number of dead letters", { read: count, initial: 50 }] as const;
-  group.add("list", "list dead letters, newest first", [...filter, limit, ...connection], (options) =>
+  const all = [...filter, limit("dead letters", 50), ...connection] as const;
+  group.add("list", "list dead letters, newest first", all, (options) =>
     firstOf<DeadLetterView>(clientOf(options).deadLetters.list(valuesOf(filter, options)), options.limit, {
       json: "dead_letters",
       none: "No dead letters.",

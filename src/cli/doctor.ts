@@ -95,12 +95,10 @@ function checkId(id: string, before: string[] = []): string[] {
 }
 
 /** Stacks to check, and a note about their origin. */
-interface StackSource {
-  stacks: Stack[];
-  note?: string;
-}
-
-async function stacksOf({ templates, context: given = {} }: DoctorOptions): Promise<StackSource> {
+async function stacksOf({
+  templates,
+  context: given = {},
+}: DoctorOptions): Promise<{ stacks: Stack[]; note?: string }> {
   if (templates !== undefined) {
     if (Object.keys(given).length > 0)
       throw new UsageError("--context has no effect with --templates: give only one of them");

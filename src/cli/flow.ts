@@ -163,7 +163,7 @@ async function show(options: Connection): Promise<Answer> {
   };
 }
 
-/** What a row of the table has no room for. */
+/** Lines about types and the tenant, for which the table has no room. */
 function notesOn({ types, tenant_paused_since }: TypeList): string[] {
   const limits = types.flatMap(({ name, key_limits = [] }) =>
     key_limits.map((one) => `\n${plain(name)} has a limit of its own for the key ${keyLimitText(one)}`),

@@ -3,11 +3,17 @@ import { isTerminal } from "../core/model/status.ts";
 import { isSuspended, type StoppedBy, type SuspendedFor, type WaitView } from "../core/model/suspension.ts";
 import { span } from "./age.ts";
 import { bar } from "./bar.ts";
+import { countTo } from "./client.ts";
 import type { Options } from "./options.ts";
 import { writeResult } from "./result.ts";
-import type { following } from "./run.ts";
 import { plainStack } from "./stack.ts";
 import { plain, type Terminal } from "./terminal.ts";
+
+/** Options of commands that wait for a task's end. */
+export const following = [
+  ["--timeout <seconds>", "stop waiting after this time, with exit code 124", countTo(2_000_000)],
+  ["--output <file>", "write the result to this file; - is the standard output"],
+] as const;
 
 type FollowOptions = Options<typeof following> & { json?: boolean };
 

@@ -3,8 +3,8 @@ import type { Answer } from "./answer.ts";
 import { addGiven, type Given, type Operands, type Options } from "./options.ts";
 import { CommandFailed, type Terminal } from "./terminal.ts";
 
-/** What a command gives back: what it says, or its exit code. */
-// biome-ignore lint/suspicious/noConfusingVoidType: one that prints by itself gives back nothing
+/** The outcome of a command: its words, or its exit code. */
+// biome-ignore lint/suspicious/noConfusingVoidType: a command that prints by itself returns nothing
 type Outcome = Answer | number | undefined | void;
 
 type Act<All extends readonly Given[]> = (
@@ -40,7 +40,7 @@ export class Group {
     return this.in(name, about).does(all, act);
   }
 
-  /** What this command itself does. */
+  /** Sets the act of this command itself. */
   does<const All extends readonly Given[]>(all: All, act: Act<All>): Command {
     addGiven(this.command, all);
     return this.command.action(async (...given: unknown[]) => {

@@ -1,6 +1,6 @@
 import { Argument, type Command, Option } from "commander";
 
-/** How a value is read, where it is not any text. */
+/** The reading of a value that is not any text. */
 interface Reading {
   /** Reads the text of the command line. An option that may be repeated also gets what it has so far. */
   read?: Reader;

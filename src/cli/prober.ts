@@ -2,7 +2,8 @@ import { randomUUID } from "node:crypto";
 import { type Client, ProblemError, type SubmitOptions, type TaskView } from "../client/index.ts";
 import { take, textOf } from "./client.ts";
 import { failedAt } from "./dlq.ts";
-import { CommandFailed } from "./terminal.ts";
+import { jsonOf } from "./json-input.ts";
+import { CommandFailed, UsageError } from "./terminal.ts";
 
 /** A submitted task. Times are milliseconds of the prober's clock. */
 export interface SentProbe {
@@ -25,6 +26,16 @@ const maxIdsPerDiscard = 100;
 const defaultCleanUpSeconds = 15;
 
 const terminal: ReadonlySet<string> = new Set(["completed", "failed", "cancelled", "expired"]);
+
+/**
+ * The task type and the input that the command line names.
+ * @throws UsageError for `--input` without `--type`, or not in JSON
+ */
+export function sampleGiven({ type, input }: { type?: string; input?: string }) {
+  if (type !== undefined) return { type, input: jsonOf(input ?? "{}") };
+  if (input !== undefined) throw new UsageError("--input needs --type");
+  return undefined;
+}
 
 interface ProberClock {
   /** Milliseconds. */

@@ -1,6 +1,6 @@
 import { Receivers, type ReceiverView } from "../client/index.ts";
 import { firstOf, thing, things } from "./answer.ts";
-import { type Connection, connection, connectionOf, count } from "./client.ts";
+import { type Connection, connection, connectionOf, count, limit } from "./client.ts";
 import type { Group, Register } from "./group.ts";
 import { asGiven, type Options, valuesOf } from "./options.ts";
 
@@ -95,9 +95,8 @@ const range = [
 
 function addDeliveries(group: Group): void {
   const selection = [...range, ["--status <status>", "pending, delivered or failed", asGiven<"failed">]] as const;
-  const limit = ["--limit <n>", "maximum number of deliveries", { read: count, initial: 50 }] as const;
-  const about = "list the deliveries of a receiver, newest first";
-  group.add("deliveries", about, [...ofOne, ...selection, limit], async (options, webhookId) =>
+  const all = [...ofOne, ...selection, limit("deliveries", 50)] as const;
+  group.add("deliveries", "list the deliveries of a receiver, newest first", all, async (options, webhookId) =>
     firstOf(clientOf(options).deliveries(webhookId, valuesOf(selection, options)), options.limit, {
       json: "deliveries",
       none: "No deliveries.",

@@ -1,7 +1,7 @@
 import { tiers } from "../core/model/tier.ts";
 import type { Answer } from "./answer.ts";
 import { addTag, clientOf, connection, context, countTo, followerOf } from "./client.ts";
-import { follow } from "./follow.ts";
+import { follow, following } from "./follow.ts";
 import type { Group, Register } from "./group.ts";
 import { readInput } from "./json-input.ts";
 import type { Options } from "./options.ts";
@@ -29,12 +29,6 @@ Examples:
   npx offload submit video.cut --file video=talk.mp4
   npx offload submit index.rebuild --unique shop-7 --unique-mode debounce --wait-seconds 30
 `;
-
-/** Options of commands that wait for a task's end. */
-export const following = [
-  ["--timeout <seconds>", "stop waiting after this time, with exit code 124", countTo(2_000_000)],
-  ["--output <file>", "write the result to this file; - is the standard output"],
-] as const;
 
 const submitting = [
   ["<type>", "task type"],

@@ -1,10 +1,10 @@
 import { type AnyTasks, type Client, Operations, type ScheduleChange, type ScheduleRule } from "../client/index.ts";
 import type { Tier } from "../core/model/tier.ts";
 import { type Answer, firstOf, thing } from "./answer.ts";
-import { addTag, type Connection, clientOf, connection, connectionOf, count, take } from "./client.ts";
+import { addTag, type Connection, clientOf, connection, connectionOf, count, limit, take } from "./client.ts";
 import type { Group, Register } from "./group.ts";
 import { jsonOf } from "./json-input.ts";
-import { asGiven, type Options } from "./options.ts";
+import { asGiven, type Options, valuesOf } from "./options.ts";
 import { CommandFailed, UsageError } from "./terminal.ts";
 
 const examples = `
@@ -80,17 +80,13 @@ export const register: Register = (group) => {
   });
 };
 
-const ruleOf = (options: RuleOptions): ScheduleRule => ({
-  cron: options.cron,
-  everySeconds: options.every,
-  timezone: options.timezone,
-  startsAt: options.startsAt,
-  endsAt: options.endsAt,
-});
+function ruleOf(options: RuleOptions): ScheduleRule {
+  const { every: everySeconds, ...others } = valuesOf(rule, options);
+  return { everySeconds, ...others };
+}
 
 function addList(group: Group): void {
-  const limit = ["--limit <n>", "maximum number of schedules", { read: count, initial: 100 }] as const;
-  group.add("list", "list schedules", [limit, ...connection], (options) =>
+  group.add("list", "list schedules", [limit("schedules", 100), ...connection], (options) =>
     firstOf(clientOf(options).schedules.list(), options.limit, {
       json: "schedules",
       none: "No schedules.",

@@ -5,11 +5,10 @@ import { type Tier, tiers } from "../core/model/tier.ts";
 import type { Answer } from "./answer.ts";
 import { clientOf, connection, count, textOf } from "./client.ts";
 import type { Register } from "./group.ts";
-import { jsonOf } from "./json-input.ts";
 import type { Options } from "./options.ts";
-import { Prober, type SentProbe } from "./prober.ts";
+import { Prober, type SentProbe, sampleGiven } from "./prober.ts";
 import { table } from "./table.ts";
-import { CommandFailed, plain, type Terminal, UsageError } from "./terminal.ts";
+import { CommandFailed, plain, type Terminal } from "./terminal.ts";
 
 /** Task type and input of the tasks whose latencies are measured. */
 interface Sample {
@@ -18,6 +17,8 @@ interface Sample {
   /** Expected result. Absent: any. */
   result?: unknown;
 }
+
+const echo: Sample = { type: "probe.echo", input: { value: { smoke: true } }, result: { value: { smoke: true } } };
 
 /** One check. `run` returns its result as text, and throws when the check fails. */
 interface Check {
@@ -81,7 +82,7 @@ function tasksPerTier(text: string): number {
 }
 
 async function smoke(terminal: Terminal, options: SmokeOptions): Promise<Answer> {
-  const sample = sampleOf(options);
+  const sample = sampleGiven(options) ?? echo;
   const startedAt = performance.now();
   const client = clientOf(options);
   const { version } = await client.health();
@@ -101,14 +102,6 @@ async function smoke(terminal: Terminal, options: SmokeOptions): Promise<Answer>
   const report = { url: options.url, ok: failed === 0, seconds, checks: outcomes, stages: summary(timings) };
   const failure = failed > 0 ? `${failed} of ${outcomes.length} checks failed` : undefined;
   return { json: report, text: reportText(report, terminal), failure };
-}
-
-/** @throws UsageError for `--input` without `--type`, or not in JSON */
-function sampleOf({ type, input }: SmokeOptions): Sample {
-  if (type !== undefined) return { type, input: jsonOf(input ?? "{}") };
-  if (input !== undefined) throw new UsageError("--input needs --type");
-  const value = { smoke: true };
-  return { type: "probe.echo", input: { value }, result: { value } };
 }
 
 /**

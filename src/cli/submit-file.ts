@@ -50,14 +50,18 @@ export async function submitFile(
   return run.exitCode;
 }
 
+interface InputFile {
+  from: string;
+  checkpoint: Checkpoint | undefined;
+  /** Number of the last line. Undefined: not known before the end. */
+  last: number | undefined;
+  json: boolean | undefined;
+}
+
 /** The submit of one file: what is done of it. */
 class FileRun {
   readonly #terminal: Terminal;
-  readonly #from: string;
-  readonly #checkpoint: Checkpoint | undefined;
-  readonly #json: boolean;
-  /** Number of the last line. Undefined: not known before the end. */
-  readonly #last: number | undefined;
+  readonly #file: InputFile;
   readonly #start: Progress;
   #now: Progress;
   /** Of the lines that are done. */
@@ -69,21 +73,11 @@ class FileRun {
   readonly #abort = new AbortController();
   #reportedAt = Date.now();
 
-  private constructor(
-    terminal: Terminal,
-    from: string,
-    checkpoint: Checkpoint | undefined,
-    start: Progress,
-    last: number | undefined,
-    json = false,
-  ) {
+  private constructor(terminal: Terminal, file: InputFile, start: Progress) {
     this.#terminal = terminal;
-    this.#from = from;
-    this.#checkpoint = checkpoint;
+    this.#file = file;
     this.#start = start;
     this.#now = { ...start };
-    this.#last = last;
-    this.#json = json;
   }
 
   /** @throws UsageError when the file cannot be read, or an earlier run had other options */
@@ -103,7 +97,7 @@ class FileRun {
     }
     // Before the first request, so that another run has the same key.
     checkpoint?.save(start);
-    return new FileRun(terminal, from, checkpoint, start, last, json);
+    return new FileRun(terminal, { from, checkpoint, last, json }, start);
   }
 
   /** Where the client begins. */
@@ -123,7 +117,7 @@ class FileRun {
       if (!isChecked) this.#checkDone();
       isChecked = true;
     };
-    const chunks = this.#from === "-" ? this.#terminal.inputChunks() : chunksOf(this.#from);
+    const chunks = this.#file.from === "-" ? this.#terminal.inputChunks() : chunksOf(this.#file.from);
     for await (const line of linesOf(chunks)) {
       if (line.number <= this.#start.lines) {
         this.#hash.update(line.bytes);
@@ -150,7 +144,7 @@ class FileRun {
     this.#now.lines = line.number;
     if (error === undefined) this.#now.accepted += 1;
     else this.#refuse(line, error);
-    if (this.#json) this.#terminal.out(JSON.stringify({ line: line.number, ...viewOf({ task, error }) }));
+    if (this.#file.json) this.#terminal.out(JSON.stringify({ line: line.number, ...viewOf({ task, error }) }));
     // At the end of a request's lines: the client may have read one line of the next request.
     if (this.#open.length <= 1 && Date.now() - this.#reportedAt >= reportMs) this.#report();
   }
@@ -170,17 +164,17 @@ class FileRun {
       this.#terminal.note(`and ${refused - this.#start.refused - shownRefusals} more refused lines`);
     }
     if (this.#isDone) {
-      this.#checkpoint?.delete();
-      if (this.#json) this.#terminal.note(this.#counts);
+      this.#file.checkpoint?.delete();
+      if (this.#file.json) this.#terminal.note(this.#counts);
       else this.#terminal.out(this.#counts);
       return;
     }
     this.#save();
     this.#terminal.note(`Stopped after line ${lines}: ${this.#counts}.`);
-    if (this.#checkpoint === undefined) {
+    if (this.#file.checkpoint === undefined) {
       this.#terminal.note("The standard input cannot be resumed: to go on, submit the lines after this one.");
     } else {
-      this.#terminal.note(`The same command goes on from there; ${this.#checkpoint.path} has the progress.`);
+      this.#terminal.note(`The same command goes on from there; ${this.#file.checkpoint.path} has the progress.`);
     }
   }
 
@@ -195,7 +189,7 @@ class FileRun {
 
   /** @throws CommandFailed */
   #inputOf({ number, bytes }: Line): unknown {
-    const name = `${this.#from === "-" ? "standard input" : this.#from}, line ${number}`;
+    const name = `${this.#file.from === "-" ? "standard input" : this.#file.from}, line ${number}`;
     try {
       return jsonOf(new TextDecoder("utf-8", { fatal: true }).decode(bytes), name);
     } catch (error) {
@@ -208,8 +202,8 @@ class FileRun {
   #checkDone(): void {
     if (this.#start.lines === 0 || this.#digest() === this.#start.hash) return;
     throw new UsageError(
-      `the first ${this.#start.lines} lines of ${this.#from} have changed since they were submitted. Restore them, or delete ` +
-        `${this.#checkpoint?.path} to submit the whole file as a new one`,
+      `the first ${this.#start.lines} lines of ${this.#file.from} have changed since they were submitted. Restore them, or delete ` +
+        `${this.#file.checkpoint?.path} to submit the whole file as a new one`,
     );
   }
 
@@ -224,10 +218,10 @@ class FileRun {
     this.#reportedAt = Date.now();
     this.#save();
     const { lines } = this.#now;
-    const isDrawn = this.#terminal.live && this.#last !== undefined && this.#last > 0;
-    const drawn = isDrawn ? `${bar(Math.floor((100 * lines) / (this.#last as number)))}  ` : "";
+    const isDrawn = this.#terminal.live && this.#file.last !== undefined && this.#file.last > 0;
+    const drawn = isDrawn ? `${bar(Math.floor((100 * lines) / (this.#file.last as number)))}  ` : "";
     this.#terminal.progress(
-      `${drawn}${lines}${this.#last === undefined ? "" : ` of ${this.#last}`} lines: ${this.#counts}`,
+      `${drawn}${lines}${this.#file.last === undefined ? "" : ` of ${this.#file.last}`} lines: ${this.#counts}`,
     );
   }
 
@@ -238,7 +232,7 @@ class FileRun {
 
   #save(): void {
     if (this.#now.lines > this.#start.lines) this.#now.hash = this.#digest();
-    this.#checkpoint?.save(this.#now);
+    this.#file.checkpoint?.save(this.#now);
   }
 
   #digest = (): string => this.#hash.copy().digest("hex");

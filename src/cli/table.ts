@@ -1,6 +1,5 @@
 import { columns, cut, fits } from "../machine/columns.ts";
 import { when } from "./age.ts";
-import type { Screen } from "./answer.ts";
 import { type Colour, plain, type Terminal } from "./terminal.ts";
 
 /** Longest text of a cell in a pipe. The JSON output has the full text. */
@@ -9,6 +8,11 @@ const longestCell = 60;
 export interface Looks {
   /** True when times are exact on a terminal, too. */
   utc?: boolean | undefined;
+}
+
+/** The place of a text. */
+export interface Screen extends Looks {
+  terminal: Terminal;
 }
 
 /** Colours of statuses, outcomes and states. Words that are left out have no colour. */

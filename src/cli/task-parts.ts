@@ -1,10 +1,10 @@
-import { type LogLine, Operations } from "../client/index.ts";
+import { type LogLine, Operations, type TaskView } from "../client/index.ts";
 import { statuses } from "../core/model/status.ts";
 import { firstOf, things } from "./answer.ts";
-import { type Connection, connection, connectionOf, count } from "./client.ts";
+import { type Connection, connection, connectionOf, isForAll, limit } from "./client.ts";
 import type { Group } from "./group.ts";
 import { readInput } from "./json-input.ts";
-import { tasksColumns } from "./tasks.ts";
+import type { Columns } from "./table.ts";
 import { plain, type Terminal } from "./terminal.ts";
 
 const ofOne = [["<task_id>"]] as const;
@@ -92,12 +92,19 @@ function lineText({ at, level, attempt, message, fields }: LogLine, terminal: Te
 /** Fields that are the same in each line of a task. */
 const hidden: ReadonlySet<string> = new Set(["type", "tier", "correlation_id", "trace_id"]);
 
+export const tasksColumns = (options: Pick<Connection, "tenant">): Columns<TaskView> => ({
+  ...(isForAll(options) && { tenant: "tenant_id" }),
+  ...{ task: "task_id", type: "type", status: "status", tier: "priority" },
+  attempts: ({ attempts, max_attempts }) => `${attempts}/${max_attempts}`,
+  ...{ created: "created_at", error: "error" },
+});
+
 /** Adds the command that lists the children of a task. */
 export function addChildren(group: Group): void {
   const own = [
     ...ofOne,
     ["--status <status>", "only children with this status", { among: statuses }],
-    ["--limit <n>", "maximum number of children", { read: count, initial: 100 }],
+    limit("children", 100),
   ] as const;
   group.add("children", "list the children of a task", [...own, ...connection], (options, id) => {
     const { status, limit } = options;

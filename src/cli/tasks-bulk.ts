@@ -1,10 +1,5 @@
-import {
-  type BulkFilter,
-  Operations,
-  type StartedOperation,
-  type TaskSelection,
-  type TaskView,
-} from "../client/index.ts";
+import { Operations, type StartedOperation, type TaskSelection, type TaskView } from "../client/index.ts";
+import type { Status } from "../core/model/status.ts";
 import type { Tier } from "../core/model/tier.ts";
 import { type Answer, thing } from "./answer.ts";
 import { addTag, type Connection, clientOf, connection, connectionOf } from "./client.ts";
@@ -14,14 +9,19 @@ import { addOperation, type OperationOptions, perSecond, selecting, selectionOf,
 import { asGiven, type Options, valuesOf } from "./options.ts";
 import { UsageError } from "./terminal.ts";
 
-const filter = [
-  ["--status <status>", "only tasks with this status", asGiven<NonNullable<BulkFilter["status"]>>],
-  ["--retrying", "only tasks that wait for another attempt after a failed one"],
+/** Filters of each list of tasks. */
+export const someTasks = [
   ["--type <type>", "only tasks of this type"],
   ["--priority <tier>", "only this tier: critical, high, normal or low", asGiven<Tier>],
   ["--tag <name=value>", "only tasks with this tag; repeatable", addTag],
   ["--created-after <time>", "created at or after this time (ISO 8601)"],
   ["--created-before <time>", "created before this time (ISO 8601)"],
+] as const;
+
+const filter = [
+  ["--status <status>", "only tasks with this status", asGiven<Status>],
+  ["--retrying", "only tasks that wait for another attempt after a failed one"],
+  ...someTasks,
 ] as const;
 
 const allOf = (all: string) => [["[task_ids...]"], ...filter, ...selecting(all, "tasks"), ...connection] as const;

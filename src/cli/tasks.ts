@@ -1,21 +1,21 @@
-import type { AttemptView, TaskFilter, TaskView } from "../client/index.ts";
-import type { Tier } from "../core/model/tier.ts";
+import type { AttemptView } from "../client/index.ts";
+import type { Status } from "../core/model/status.ts";
 import type { Text } from "../operations/act.ts";
 import * as rareTasks from "../operations/rare-tasks.ts";
 import * as tasks from "../operations/tasks.ts";
 import { addAct } from "./acts.ts";
-import { firstOf, type Screen, thing } from "./answer.ts";
-import { addTag, type Connection, clientOf, connection, count, countTo, followerOf, isForAll } from "./client.ts";
-import { follow } from "./follow.ts";
+import { firstOf, thing } from "./answer.ts";
+import { clientOf, connection, countTo, followerOf, limit } from "./client.ts";
+import { follow, following } from "./follow.ts";
 import type { Group, Register } from "./group.ts";
 import { readInput } from "./json-input.ts";
 import { asGiven, valuesOf } from "./options.ts";
 import { requireEnd, writeResult } from "./result.ts";
-import { addSubmit, following } from "./run.ts";
+import { addSubmit } from "./run.ts";
 import { plainStack } from "./stack.ts";
-import { type Columns, tableOf } from "./table.ts";
-import { addChildren, addLogs, addParts } from "./task-parts.ts";
-import { addBulk } from "./tasks-bulk.ts";
+import { type Columns, type Screen, tableOf } from "./table.ts";
+import { addChildren, addLogs, addParts, tasksColumns } from "./task-parts.ts";
+import { addBulk, someTasks } from "./tasks-bulk.ts";
 import { tasksCsv } from "./tasks-csv.ts";
 import { UsageError } from "./terminal.ts";
 
@@ -110,20 +110,16 @@ const filter = [
   [
     "--status <status>",
     "only this status: scheduled, pending, processing, completed, failed, cancelled or expired",
-    asGiven<NonNullable<TaskFilter["status"]>>,
+    asGiven<Status>,
   ],
-  ["--type <type>", "only tasks of this type"],
-  ["--priority <tier>", "only this tier: critical, high, normal or low", asGiven<Tier>],
-  ["--tag <name=value>", "only tasks with this tag; repeatable", addTag],
-  ["--created-after <time>", "created at or after this time (ISO 8601)"],
-  ["--created-before <time>", "created before this time (ISO 8601)"],
+  ...someTasks,
   ["--unique-key <key>", "only tasks with this unique key; with --type"],
   ["--search <text>", "start of an id, correlation id, tag's value, name=value, or part of the error's text"],
 ] as const;
 
 function addList(group: Group): void {
   const own = [
-    ["--limit <n>", "maximum number of tasks", { read: count, initial: 50 }],
+    limit("tasks", 50),
     ["--csv", "print CSV with each task's input, where it is kept; one request more for each task"],
   ] as const;
   group.add("list", "list tasks, newest first", [...filter, ...own, ...connection], async (options) => {
@@ -141,13 +137,6 @@ function addList(group: Group): void {
     if (answer.note !== undefined) terminal.note(answer.note);
   });
 }
-
-export const tasksColumns = (options: Pick<Connection, "tenant">): Columns<TaskView> => ({
-  ...(isForAll(options) && { tenant: "tenant_id" }),
-  ...{ task: "task_id", type: "type", status: "status", tier: "priority" },
-  attempts: ({ attempts, max_attempts }) => `${attempts}/${max_attempts}`,
-  ...{ created: "created_at", error: "error" },
-});
 
 const attemptColumns: Columns<AttemptView> = {
   ...{ round: "round", attempt: "number", started: "started_at" },

@@ -5,14 +5,13 @@ import {
   createClient,
   Flow,
   type LetterGroupView,
-  type List,
   type Metrics,
   Operations,
   ProblemError,
 } from "../client/index.ts";
 import { cut } from "../machine/columns.ts";
 import type { QueueView, TypeView } from "../operations/views.ts";
-import { type Connection, connectionOf, textOf } from "./client.ts";
+import { type Connection, connectionOf, take, textOf } from "./client.ts";
 import { type QueueRow, rowsOf, tierState } from "./queues.ts";
 import { type Columns, table, tableOf } from "./table.ts";
 import { plain, type Terminal } from "./terminal.ts";
@@ -47,19 +46,6 @@ export interface TopView {
 /** Pages that are read where they are short, at most. */
 const mostPages = 5;
 
-/** The first items of a list. A page may be short, and even empty, although others follow. */
-async function firstOf<Item>(list: List<Item>, most: number): Promise<{ items: Item[]; complete: boolean }> {
-  const items: Item[] = [];
-  let cursor: string | undefined;
-  for (let pages = 0; pages < mostPages && items.length < most; pages++) {
-    const page = await list.page({ limit: most - items.length, cursor });
-    items.push(...page.items);
-    cursor = page.nextCursor ?? undefined;
-    if (cursor === undefined) return { items, complete: true };
-  }
-  return { items, complete: false };
-}
-
 interface TopTask {
   task_id: string;
   type: string;
@@ -78,10 +64,10 @@ export async function readTop(options: Connection, signal?: AbortSignal): Promis
   const [rates, queues, tasks, groups, types, retrying] = await Promise.all([
     ratesOf(own, isAdmin(caller), signal),
     part(client.queues({ signal })),
-    part(firstOf(client.list({}, { signal }), mostTasks)),
+    part(take(client.list({}, { signal }), mostTasks, mostPages)),
     part(new Operations(connection).deadLetterGroups({}, { signal })),
     part(new Flow(connection).types({ signal })),
-    part(firstOf(client.list({ status: "pending", retrying: true }, { signal }), mostRetrying)),
+    part(take(client.list({ status: "pending", retrying: true }, { signal }), mostRetrying, mostPages)),
   ]);
   return {
     caller,
@@ -93,8 +79,8 @@ export async function readTop(options: Connection, signal?: AbortSignal): Promis
     groups: mapped(groups, ({ groups: all }) => all.slice(0, mostGroups)),
     unread: [
       ...(stopped(groups, ({ complete }) => complete) ? (["groups"] as const) : []),
-      ...(stopped(tasks, ({ items, complete }) => complete || items.length > 0) ? (["tasks"] as const) : []),
-      ...(stopped(retrying, ({ items, complete }) => complete || items.length > 0) ? (["retrying"] as const) : []),
+      ...(stopped(tasks, ({ items, more }) => !more || items.length > 0) ? (["tasks"] as const) : []),
+      ...(stopped(retrying, ({ items, more }) => !more || items.length > 0) ? (["retrying"] as const) : []),
     ],
     types: mapped(types, ({ types: all }) => all.filter(isStopped)),
     limits: mapped(types, ({ types: all }) => all.filter((type) => Boolean(type.waits_for_limit))),

@@ -1,8 +1,7 @@
 import { defaultSpansFile, type KeptSpan } from "../local/traces/kept-span.ts";
 import { inTree, readTrace } from "../local/traces/read-trace.ts";
-import type { Screen } from "./answer.ts";
 import type { Register } from "./group.ts";
-import { type Columns, tableOf } from "./table.ts";
+import { type Columns, type Screen, tableOf } from "./table.ts";
 import { CommandFailed } from "./terminal.ts";
 
 const examples = `

@@ -6,11 +6,10 @@ import { Admin } from "../client/index.ts";
 import { Transport } from "../client/transport.ts";
 import { type Connection, connectionOf, followerOf, localUrl, textOf, withAdminKey } from "./client.ts";
 import type { Register } from "./group.ts";
-import { jsonOf } from "./json-input.ts";
 import type { Options } from "./options.ts";
-import { Prober } from "./prober.ts";
+import { Prober, sampleGiven } from "./prober.ts";
 import { table } from "./table.ts";
-import { agree, CommandFailed, plain, type Terminal, UsageError } from "./terminal.ts";
+import { agree, CommandFailed, plain, type Terminal } from "./terminal.ts";
 import { allChecks } from "./verify/all-checks.ts";
 import { type Check, type Group, groups, type Outcome, type Tools } from "./verify/check.ts";
 import { machineClock, StoppableClock } from "./verify/clock.ts";
@@ -82,7 +81,7 @@ function addGroup(text: string, before: Group[] = []): Group[] {
 /** Returns the exit code. */
 async function verify(terminal: Terminal, options: VerifyOptions): Promise<number> {
   const checks = checksOf(options);
-  const sample = sampleOf(options);
+  const sample = sampleGiven(options);
   const account = options.stack === undefined ? undefined : await openAccount(options.stack);
   const clock = new StoppableClock();
   let key: TemporaryKey | undefined;
@@ -106,13 +105,6 @@ async function verify(terminal: Terminal, options: VerifyOptions): Promise<numbe
 /** The checks of the chosen groups. Checks that take hours are in the report in any case, as left out. */
 const checksOf = ({ only }: VerifyOptions): Check[] =>
   allChecks.filter((check) => only === undefined || only.includes(check.group));
-
-/** @throws UsageError for `--input` without `--type`, or not in JSON */
-function sampleOf({ type, input }: VerifyOptions): Sample | undefined {
-  if (type !== undefined) return { type, input: jsonOf(input ?? "{}") };
-  if (input !== undefined) throw new UsageError("--input needs --type");
-  return undefined;
-}
 
 async function openAccount(stack: string): Promise<VerifiedAccount> {
   const { AwsAccount } = await import("../aws/verified/aws-account.ts");
@@ -161,7 +153,7 @@ async function run(terminal: Terminal, work: Work): Promise<number> {
     ...{ target, prober, clock, startedAtMs: clock.now() },
     ...{ admin: new Admin(clientOptions), transport: new Transport(clientOptions) },
   };
-  const outcomes = await untilStopped(terminal, checks, tools, { clock, minutes });
+  const outcomes = await untilStopped(terminal, checks, tools, clock, minutes);
   const left = await prober.cleanUp(machineClock, cleanUpSeconds);
   write(terminal, { options, target, prober, outcomes, left, startedAtMs: tools.startedAtMs });
   return left !== undefined || outcomes.some(({ verdict }) => verdict === "differs") || clock.isStopped ? 1 : 0;
@@ -181,17 +173,13 @@ function stopOnInterrupt(terminal: Terminal, clock: StoppableClock): () => void 
   return listenNoMore;
 }
 
-interface Bounds {
-  clock: StoppableClock;
-  minutes: number;
-}
-
 /** Runs the checks until they have ended, or the time is over, or somebody presses Ctrl-C. */
 async function untilStopped(
   terminal: Terminal,
   checks: readonly Check[],
   tools: Tools,
-  { clock, minutes }: Bounds,
+  clock: StoppableClock,
+  minutes: number,
 ): Promise<Outcome[]> {
   const timer = setTimeout(() => clock.stop(`the ${minutes} minutes were over`), minutes * 60_000);
   const ended = new AbortController();
@@ -213,8 +201,7 @@ async function untilStopped(
   }
 }
 
-interface Written {
-  options: VerifyOptions;
+interface Written extends Pick<Work, "options"> {
   target: Target;
   prober: Prober;
   outcomes: readonly Outcome[];

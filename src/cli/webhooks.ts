@@ -1,8 +1,8 @@
 import { Webhooks, type WebhookTries } from "../client/index.ts";
-import { firstOf, type Screen } from "./answer.ts";
-import { type Connection, connection, connectionOf, count } from "./client.ts";
+import { firstOf } from "./answer.ts";
+import { type Connection, connection, connectionOf, limit } from "./client.ts";
 import type { Register } from "./group.ts";
-import { tableOf } from "./table.ts";
+import { type Screen, tableOf } from "./table.ts";
 
 const examples = `
 Examples:
@@ -26,8 +26,8 @@ export const register: Register = (group) => {
     const also = `Webhooks are also signed with ${earlier} earlier secret(s), until 24 hours after each rotation.`;
     return { json: found, text: secret, hint: earlier > 0 ? also : undefined };
   });
-  const limit = ["--limit <n>", "maximum number of webhooks", { read: count, initial: 50 }] as const;
-  group.add("list", "list webhooks that were given up, newest first", [limit, ...connection], async (options) => {
+  const given = [limit("webhooks", 50), ...connection] as const;
+  group.add("list", "list webhooks that were given up, newest first", given, async (options) => {
     const { items, ...list } = await firstOf(webhooksOf(options).failed(), options.limit, {
       json: "deliveries",
       none: noFailed,
