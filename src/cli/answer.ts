@@ -1,6 +1,6 @@
 import type { List } from "../client/index.ts";
-import { take } from "./client.ts";
-import { type Columns, describe, type Screen, tableOf } from "./table.ts";
+import { take } from "./connection.ts";
+import { type Columns, describe, type Screen, tableOf } from "./text-table.ts";
 
 /** The words of a command. */
 export interface Answer {

@@ -53,9 +53,9 @@ export const register: Register = (group) => {
 };
 
 /** The server, with the clients that functions have: they take a quarter of the SDK's time for a call. */
-function server(): Promise<typeof import("./start.ts")> {
+function server(): Promise<typeof import("./start-server.ts")> {
   useLocalClients();
-  return import("./start.ts");
+  return import("./start-server.ts");
 }
 
 /** The settings that the command line gives, by their variables. */

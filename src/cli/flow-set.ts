@@ -3,7 +3,7 @@ import { Flow, type KeyLimit, type NewLimits, type TypeLimits, type TypeList } f
 import { longestPerSeconds, mostPlaces, mostStarts } from "../core/task/type-limits.ts";
 import { durationSeconds } from "../util/duration.ts";
 import type { Answer } from "./answer.ts";
-import { type Connection, connection, connectionOf, countTo, withAdminKey } from "./client.ts";
+import { type Connection, connection, connectionOf, countTo, withAdminKey } from "./connection.ts";
 import type { Group } from "./group.ts";
 import type { Options } from "./options.ts";
 import { CommandFailed, plain, UsageError } from "./terminal.ts";

@@ -2,7 +2,7 @@ import { Command, CommanderError } from "commander";
 import { ProblemError } from "../client/index.ts";
 import { packageVersion } from "../installed/installation.ts";
 import { TaskFileError } from "../project/task-modules.ts";
-import { textOf } from "./client.ts";
+import { textOf } from "./connection.ts";
 import { Group, type Register } from "./group.ts";
 import { plain, systemTerminal, type Terminal, UsageError } from "./terminal.ts";
 
@@ -15,23 +15,29 @@ const groups: Readonly<Record<string, readonly [about: string, load: Load]>> = {
     () => import("./dev.ts"),
   ],
   start: ["the same as `dev --no-reload`", async () => ({ register: (await import("./dev.ts")).registerStart })],
-  work: ["run tasks of container types in a process that stays", () => import("./work.ts")],
+  work: ["run tasks of container types in a process that stays", () => import("./work-commands.ts")],
   submit: ["submit a task, or a task for each line of a file; with --wait print its result", () => import("./run.ts")],
   run: [
     "the same as `submit`; with --bundle run a task on the worker that would be deployed",
     async () => ({ register: (await import("./run.ts")).registerRun }),
   ],
   upload: ["send a file for a task; prints the upload's id", () => import("./upload.ts")],
-  result: ["print or save the result of a completed task, of any size", () => import("./download.ts")],
-  acknowledge: ["delete the result of a completed task when you have saved it", () => import("./acknowledge.ts")],
+  result: ["print or save the result of a completed task, of any size", () => import("./result-commands.ts")],
+  acknowledge: [
+    "delete the result of a completed task when you have saved it",
+    async () => ({ register: (await import("./result-commands.ts")).registerAcknowledge }),
+  ],
   init: ["make a project, or add Offload to one", () => import("./init.ts")],
-  tasks: ["list, follow, retry, cancel and extend tasks; their logs", () => import("./tasks.ts")],
-  dlq: ["list, show, replay and discard dead letters", () => import("./dlq.ts")],
-  types: ["list the task types that the API accepts", () => import("./types.ts")],
+  tasks: ["list, follow, retry, cancel and extend tasks; their logs", () => import("./task-commands.ts")],
+  dlq: ["list, show, replay and discard dead letters", () => import("./dlq-commands.ts")],
+  types: ["list the task types that the API accepts", () => import("./type-commands.ts")],
   schedules: ["create, pause and run schedules; preview rules", () => import("./schedule-commands.ts")],
-  console: ["open the console in your browser, signed in", () => import("./console.ts")],
-  clock: ["move the clock of a local server: what waits for hours or months happens now", () => import("./clock.ts")],
-  trace: ["show the spans of a request and its tasks on the local server", () => import("./trace.ts")],
+  console: ["open the console in your browser, signed in", () => import("./console-commands.ts")],
+  clock: [
+    "move the clock of a local server: what waits for hours or months happens now",
+    () => import("./clock-commands.ts"),
+  ],
+  trace: ["show the spans of a request and its tasks on the local server", () => import("./trace-commands.ts")],
   smoke: ["test a deployment: submit probe tasks and measure latencies", () => import("./smoke.ts")],
   verify: [
     "prove a deployment on AWS: delays, schedules, crashes, alarms, logs; writes a report",
@@ -39,26 +45,26 @@ const groups: Readonly<Record<string, readonly [about: string, load: Load]>> = {
   ],
   webhooks: [
     "show and rotate the secret of webhooks; list, show and redeliver webhooks",
-    () => import("./webhooks.ts"),
+    () => import("./webhook-commands.ts"),
   ],
   receivers: [
     "create, show, test and change receivers of webhooks; list and repeat their deliveries",
     () => import("./receiver-commands.ts"),
   ],
   top: ["a live view: queues, what fails, the newest tasks", () => import("./top.ts")],
-  queues: ["show how many messages each queue holds (admins only)", () => import("./queues.ts")],
-  keys: ["create, list and revoke API keys", () => import("./keys.ts")],
-  limits: ["set and show the limits of tenants and tiers", () => import("./limits.ts")],
+  queues: ["show how many messages each queue holds (admins only)", () => import("./queue-commands.ts")],
+  keys: ["create, list and revoke API keys", () => import("./key-commands.ts")],
+  limits: ["set and show the limits of tenants and tiers", () => import("./limit-commands.ts")],
   flow: [
     "pause and resume tiers, types and tenants; change limits of types; show what waits for what",
-    () => import("./flow.ts"),
+    () => import("./flow-commands.ts"),
   ],
-  admin: ["tenants, their limits and keys, alarms, over the API (admins only)", () => import("./admin.ts")],
-  deployments: ["list the newest deployments and their times", () => import("./deployments.ts")],
-  audit: ["list what operators and admins changed", () => import("./audit.ts")],
+  admin: ["tenants, their limits and keys, alarms, over the API (admins only)", () => import("./admin-commands.ts")],
+  deployments: ["list the newest deployments and their times", () => import("./deployment-commands.ts")],
+  audit: ["list what operators and admins changed", () => import("./audit-commands.ts")],
   openapi: ["write the OpenAPI document of the API", () => import("./openapi.ts")],
-  plan: ["simulate a load on AWS: waiting times, limits, costs", () => import("./plan.ts")],
-  doctor: ["check the app and its deployment for problems", () => import("./doctor.ts")],
+  plan: ["simulate a load on AWS: waiting times, limits, costs", () => import("./plan-commands.ts")],
+  doctor: ["check the app and its deployment for problems", () => import("./doctor-commands.ts")],
   docs: ["print a page of the documentation, or search in it; needs no network", () => import("./docs.ts")],
   completion: ["print a script for completion in bash, zsh or fish", () => import("./completion.ts")],
 };

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type Client, ProblemError, type SubmitOptions, type TaskView } from "../client/index.ts";
-import { take, textOf } from "./client.ts";
-import { failedAt } from "./dlq.ts";
+import { take, textOf } from "./connection.ts";
+import { failedAt } from "./dlq-commands.ts";
 import { jsonOf } from "./json-input.ts";
 import { CommandFailed, UsageError } from "./terminal.ts";
 

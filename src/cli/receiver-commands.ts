@@ -1,6 +1,6 @@
 import { Receivers, type ReceiverView } from "../client/index.ts";
 import { firstOf, thing, things } from "./answer.ts";
-import { type Connection, connection, connectionOf, count, limit } from "./client.ts";
+import { type Connection, connection, connectionOf, count, limit } from "./connection.ts";
 import type { Group, Register } from "./group.ts";
 import { asGiven, type Options, valuesOf } from "./options.ts";
 

@@ -6,7 +6,7 @@ import { readDotEnv, workerEnvironment } from "../describe/worker-environment.ts
 import type { Project } from "../local/deployment/project.ts";
 import { defaultKeys, type Given, readLocalSettings } from "../local/deployment/settings.ts";
 import { tasksFolder } from "../project/task-folder.ts";
-import { localKey } from "./client.ts";
+import { localKey } from "./connection.ts";
 import { CommandFailed, type Terminal } from "./terminal.ts";
 
 /** A local server whose workers are the worker that would be deployed. */

@@ -1,12 +1,12 @@
 import { tiers } from "../core/model/tier.ts";
 import type { Answer } from "./answer.ts";
-import { addTag, clientOf, connection, context, countTo, followerOf } from "./client.ts";
-import { follow, following } from "./follow.ts";
+import { addTag, clientOf, connection, context, countTo, followerOf } from "./connection.ts";
+import { follow, following } from "./follow-task.ts";
 import type { Group, Register } from "./group.ts";
 import { readInput } from "./json-input.ts";
 import type { Options } from "./options.ts";
-import { fields } from "./table.ts";
 import { type Terminal, UsageError } from "./terminal.ts";
+import { fields } from "./text-table.ts";
 import { addFile, uploadFiles } from "./upload.ts";
 
 const uniqueModes = ["existing", "reject", "replace", "debounce", "restart", "collect"] as const;
@@ -151,6 +151,6 @@ async function submit(
   const pollUrl = `${options.url.replace(/\/+$/, "")}${task.poll_url}`;
   const { task_id, status, collected } = task;
   const number = collected === undefined ? {} : { collected: String(collected) };
-  const text = fields(Object.entries({ task_id, status, ...number, poll_url: pollUrl }), terminal);
+  const text = fields(Object.entries({ task_id, status, ...number, poll_url: pollUrl }), { terminal });
   return { json: task, text };
 }

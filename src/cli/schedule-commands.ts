@@ -1,7 +1,7 @@
 import { type AnyTasks, type Client, Operations, type ScheduleChange, type ScheduleRule } from "../client/index.ts";
 import type { Tier } from "../core/model/tier.ts";
 import { type Answer, firstOf, thing } from "./answer.ts";
-import { addTag, type Connection, clientOf, connection, connectionOf, count, limit, take } from "./client.ts";
+import { addTag, type Connection, clientOf, connection, connectionOf, count, limit, take } from "./connection.ts";
 import type { Group, Register } from "./group.ts";
 import { jsonOf } from "./json-input.ts";
 import { asGiven, type Options, valuesOf } from "./options.ts";

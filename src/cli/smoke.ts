@@ -3,12 +3,12 @@ import { InvalidArgumentError } from "commander";
 import { type Client, ProblemError, type TaskView } from "../client/index.ts";
 import { type Tier, tiers } from "../core/model/tier.ts";
 import type { Answer } from "./answer.ts";
-import { clientOf, connection, count, textOf } from "./client.ts";
+import { clientOf, connection, count, textOf } from "./connection.ts";
 import type { Register } from "./group.ts";
 import type { Options } from "./options.ts";
 import { Prober, type SentProbe, sampleGiven } from "./prober.ts";
-import { table } from "./table.ts";
 import { CommandFailed, plain, type Terminal } from "./terminal.ts";
+import { tableOf } from "./text-table.ts";
 
 /** Task type and input of the tasks whose latencies are measured. */
 interface Sample {
@@ -256,8 +256,8 @@ interface Report {
 
 function reportText({ url, seconds, checks, stages }: Report, terminal: Terminal): string {
   const lines = checks.map(({ check, ok, detail }) => `${ok ? "ok  " : "FAIL"}  ${check.padEnd(10)}  ${plain(detail)}`);
-  const rows = stages.map(({ stage, p50_ms, max_ms }) => [stage, p50_ms, max_ms]);
-  if (rows.length > 0) lines.push("", table(["stage", "p50 (ms)", "max (ms)"], rows, terminal));
+  const columns = { stage: "stage", "p50 (ms)": "p50_ms", "max (ms)": "max_ms" } as const;
+  if (stages.length > 0) lines.push("", tableOf(stages, columns, { terminal }));
   const head = `Smoke test of ${plain(url)}, in ${seconds} s`;
   return [head, "", ...lines].join("\n");
 }

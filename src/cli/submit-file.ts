@@ -2,7 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import type { ProblemError, SubmitManyOptions, SubmitOutcome } from "../client/index.ts";
 import { bar } from "./bar.ts";
 import { Checkpoint, type Progress } from "./checkpoint.ts";
-import { type Connection, clientOf } from "./client.ts";
+import { type Connection, clientOf } from "./connection.ts";
 import { chunksOf, type Line, lastLineOf, linesOf } from "./input-lines.ts";
 import { jsonOf } from "./json-input.ts";
 import { CommandFailed, plain, type Terminal, UsageError } from "./terminal.ts";

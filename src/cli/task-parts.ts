@@ -1,11 +1,11 @@
 import { type LogLine, Operations, type TaskView } from "../client/index.ts";
 import { statuses } from "../core/model/status.ts";
 import { firstOf, things } from "./answer.ts";
-import { type Connection, connection, connectionOf, isForAll, limit } from "./client.ts";
+import { type Connection, connection, connectionOf, isForAll, limit } from "./connection.ts";
 import type { Group } from "./group.ts";
 import { readInput } from "./json-input.ts";
-import type { Columns } from "./table.ts";
 import { plain, type Terminal } from "./terminal.ts";
+import type { Columns } from "./text-table.ts";
 
 const ofOne = [["<task_id>"]] as const;
 

@@ -2,10 +2,17 @@ import { Operations, type StartedOperation, type TaskSelection, type TaskView } 
 import type { Status } from "../core/model/status.ts";
 import type { Tier } from "../core/model/tier.ts";
 import { type Answer, thing } from "./answer.ts";
-import { addTag, type Connection, clientOf, connection, connectionOf } from "./client.ts";
+import { addTag, type Connection, clientOf, connection, connectionOf } from "./connection.ts";
 import type { Group } from "./group.ts";
 import { readInput } from "./json-input.ts";
-import { addOperation, type OperationOptions, perSecond, selecting, selectionOf, startOperation } from "./operation.ts";
+import {
+  addOperation,
+  type OperationOptions,
+  perSecond,
+  selecting,
+  selectionOf,
+  startOperation,
+} from "./operation-commands.ts";
 import { asGiven, type Options, valuesOf } from "./options.ts";
 import { UsageError } from "./terminal.ts";
 

@@ -1,7 +1,7 @@
 import { Operations, ProblemError, type TaskView } from "../client/index.ts";
 import { controlCharacters, escapeOf } from "../util/control-characters.ts";
 import { inLanes } from "../util/in-lanes.ts";
-import { type Connection, connectionOf } from "./client.ts";
+import { type Connection, connectionOf } from "./connection.ts";
 
 const fields = [
   ...(["tenant_id", "task_id", "type", "status", "priority", "attempts", "created_at", "finished_at"] as const),

@@ -11,10 +11,10 @@ import {
 } from "../client/index.ts";
 import { cut } from "../machine/columns.ts";
 import type { QueueView, TypeView } from "../operations/views.ts";
-import { type Connection, connectionOf, take, textOf } from "./client.ts";
-import { type QueueRow, rowsOf, tierState } from "./queues.ts";
-import { type Columns, table, tableOf } from "./table.ts";
+import { type Connection, connectionOf, take, textOf } from "./connection.ts";
+import { type QueueRow, rowsOf, tierState } from "./queue-commands.ts";
 import { plain, type Terminal } from "./terminal.ts";
+import { type Columns, table, tableOf } from "./text-table.ts";
 
 /** Tasks and groups that are shown. */
 const mostTasks = 10;
@@ -170,7 +170,7 @@ export function topLines(view: TopView, terminal: Terminal): string[] {
     ...section(caller, (value) => line(callerText(value, view))),
     ...(rates === undefined ? [] : [line(rateText(rates)), ""]),
     ...list(mapped(queues, rowsOf), queueColumns),
-    ...section(types, (value) => (value.length > 0 ? table(stopHeadings, stopRows(value), terminal) : undefined)),
+    ...section(types, (value) => (value.length > 0 ? table(stopHeadings, stopRows(value), { terminal }) : undefined)),
     // What cannot be read is said once.
     ...(limits !== undefined && "value" in limits ? list(limits, limitColumns) : []),
     ...list(groups, groupColumns, none("groups", "No dead letters")),

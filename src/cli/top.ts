@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { InvalidArgumentError } from "commander";
-import { connection } from "./client.ts";
+import { connection } from "./connection.ts";
 import type { Register } from "./group.ts";
 import type { Options } from "./options.ts";
 import type { Terminal } from "./terminal.ts";

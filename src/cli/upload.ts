@@ -2,11 +2,11 @@ import { openAsBlob } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 import type { Client } from "../client/index.ts";
-import { connection, followerOf } from "./client.ts";
+import { connection, followerOf } from "./connection.ts";
 import type { Register } from "./group.ts";
 import { mediaTypeOf } from "./media-types.ts";
 import { type Terminal, UsageError } from "./terminal.ts";
-import { withProgress } from "./transfer.ts";
+import { withProgress } from "./transfer-progress.ts";
 
 const examples = `
 Prints the upload's id, for \`files\` of a submit. An upload that no task has taken after 24 hours is deleted.

@@ -4,15 +4,14 @@ import { InvalidArgumentError } from "commander";
 import type { VerifiedAccount } from "../aws/verified/verified-account.ts";
 import { Admin } from "../client/index.ts";
 import { Transport } from "../client/transport.ts";
-import { type Connection, connectionOf, followerOf, localUrl, textOf, withAdminKey } from "./client.ts";
+import { type Connection, connectionOf, followerOf, localUrl, textOf, withAdminKey } from "./connection.ts";
 import type { Register } from "./group.ts";
 import type { Options } from "./options.ts";
 import { Prober, sampleGiven } from "./prober.ts";
-import { table } from "./table.ts";
 import { agree, CommandFailed, plain, type Terminal } from "./terminal.ts";
+import { tableOf } from "./text-table.ts";
 import { allChecks } from "./verify/all-checks.ts";
 import { type Check, type Group, groups, type Outcome, type Tools } from "./verify/check.ts";
-import { machineClock, StoppableClock } from "./verify/clock.ts";
 import {
   estimateOf,
   inDollars,
@@ -22,10 +21,11 @@ import {
   pollEveryMs,
   priceOf,
 } from "./verify/estimate.ts";
-import { reportOf } from "./verify/report.ts";
 import { runChecks } from "./verify/run-checks.ts";
+import { machineClock, StoppableClock } from "./verify/stoppable-clock.ts";
 import { readTarget, type Sample, type Target } from "./verify/target.ts";
 import type { TemporaryKey } from "./verify/temporary-key.ts";
+import { reportOf } from "./verify/verify-report.ts";
 
 const help = `
 Runs checks on a deployment that only a real account can pass: delays, schedules, dead letters, crashes, alarms, containers, logs. It says
@@ -223,8 +223,8 @@ function write(terminal: Terminal, { options, target, prober, outcomes, left, st
   });
   const file = options.report ?? `offload-verify-${stage}-${date.slice(0, 10)}.md`;
   writeFileSync(file, text);
-  const rows = outcomes.map(({ name, expected, seen, verdict }) => [name, expected, seen, verdict]);
-  terminal.out(table(["check", "expected", "seen", "verdict"], rows, terminal));
+  const columns = { check: "name", expected: "expected", seen: "seen", verdict: "verdict" } as const;
+  terminal.out(tableOf(outcomes, columns, { terminal }));
   if (left !== undefined) terminal.note(left);
   terminal.note(`The report is in ${file}.`);
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { handOver } from "../../src/cli/console.ts";
+import { handOver } from "../../src/cli/console-commands.ts";
 import { bare, offload, problem, StubApi } from "./stub-api.ts";
 
 const caller = { principal: "ops", role: "operator", tenant_id: "acme" };

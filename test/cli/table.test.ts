@@ -2,8 +2,8 @@ import { spawnSync } from "node:child_process";
 import { resolve } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { span, when } from "../../src/cli/age.ts";
-import { fields, table } from "../../src/cli/table.ts";
 import type { Terminal } from "../../src/cli/terminal.ts";
+import { fields, table } from "../../src/cli/text-table.ts";
 import { quietTerminal } from "../support/quiet-terminal.ts";
 import { offload, StubApi } from "./stub-api.ts";
 
@@ -40,29 +40,29 @@ describe("tables", () => {
 
   test("a terminal gets ages, colours and lines that fit", () => {
     at("2027-01-01T00:05:00.000Z");
-    const [, line = ""] = table(headings, rows, screen).split("\n");
+    const [, line = ""] = table(headings, rows, { terminal: screen }).split("\n");
     expect(line).toMatch(/^task-1 {2}<red>failed<\/> {2}5 min ago {2}the relay said no, and .*…$/);
     expect(line.replaceAll(/<[^>]*>/g, "")).toHaveLength(80);
   });
 
   test("a pipe gets exact times, no colours, and cells of at most 60 characters", () => {
-    const [, line = ""] = table(headings, rows, quietTerminal).split("\n");
+    const [, line = ""] = table(headings, rows, { terminal: quietTerminal }).split("\n");
     expect(line).toBe(`task-1  failed  ${created}  ${long.slice(0, 59)}…`);
   });
 
   test("--utc prints exact times on a terminal", () => {
-    expect(table(headings, rows, { ...screen, width: 200 }, { utc: true })).toContain(created);
-    expect(fields([["created_at", created]], screen, { utc: true })).toBe(`created_at  ${created}`);
+    expect(table(headings, rows, { terminal: { ...screen, width: 200 }, utc: true })).toContain(created);
+    expect(fields([["created_at", created]], { terminal: screen, utc: true })).toBe(`created_at  ${created}`);
   });
 
   test("fields have the exact time and the age", () => {
     at("2027-01-01T00:05:00.000Z");
-    expect(fields([["created_at", created]], screen)).toBe(`created_at  ${created} (5 min ago)`);
+    expect(fields([["created_at", created]], { terminal: screen })).toBe(`created_at  ${created} (5 min ago)`);
   });
 
   test("a cut status keeps its colour", () => {
     const wide = [["x".repeat(60), "cancelled", created, long]];
-    expect(table(headings, wide, { ...screen, width: 90 })).toMatch(/<yellow>canc.*…<\/>/);
+    expect(table(headings, wide, { terminal: { ...screen, width: 90 } })).toMatch(/<yellow>canc.*…<\/>/);
   });
 
   test("a narrow terminal gets a block for each row, with whole ids and lines that fit", () => {
@@ -74,7 +74,7 @@ describe("tables", () => {
       [id, "mail.send", "failed", "normal", created, long],
       [id, "mail.send", "completed", "normal", created, null],
     ];
-    expect(table(names, tasks, narrow).split("\n")).toEqual([
+    expect(table(names, tasks, { terminal: narrow }).split("\n")).toEqual([
       `task     ${id}`,
       "type     mail.send",
       "status   <red>failed</>",

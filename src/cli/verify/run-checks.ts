@@ -1,4 +1,4 @@
-import { textOf } from "../client.ts";
+import { textOf } from "../connection.ts";
 import { type Check, NotPossible, type Outcome, type Tools } from "./check.ts";
 
 /** Stops the checks that still run, with a reason that the report gives. */

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { DynamoTable } from "../../aws/dynamo-table.ts";
 import { DynamoKeyStore } from "../../aws/key-store.ts";
 import { newApiKey } from "../../core/model/keys.ts";
-import { onTable } from "../deployment.ts";
+import { onTable } from "../deployed-table.ts";
 import { recordAct } from "../table-audit.ts";
 
 /** Tenant of the tasks, where no key is given. */

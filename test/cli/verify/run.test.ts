@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { allChecks } from "../../../src/cli/verify/all-checks.ts";
 import { type Check, groups, NotPossible } from "../../../src/cli/verify/check.ts";
-import { StoppableClock } from "../../../src/cli/verify/clock.ts";
 import { estimateOf, mostMinutesLong, mostTasks } from "../../../src/cli/verify/estimate.ts";
-import { type Run, reportOf } from "../../../src/cli/verify/report.ts";
 import { runChecks } from "../../../src/cli/verify/run-checks.ts";
+import { StoppableClock } from "../../../src/cli/verify/stoppable-clock.ts";
+import { type Run, reportOf } from "../../../src/cli/verify/verify-report.ts";
 import { bare, offload, StubApi } from "../stub-api.ts";
 import { FakeDeployment } from "./fake-deployment.ts";
 

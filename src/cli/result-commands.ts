@@ -5,11 +5,11 @@ import { basename } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { Client, Download } from "../client/index.ts";
 import { renameHeld } from "../machine/platform.ts";
-import { clientOf, connection, followerOf } from "./client.ts";
+import { clientOf, connection, followerOf } from "./connection.ts";
 import type { Register } from "./group.ts";
-import { requireEnd, writeResult } from "./result.ts";
 import { CommandFailed, type Terminal } from "./terminal.ts";
-import { withProgress } from "./transfer.ts";
+import { withProgress } from "./transfer-progress.ts";
+import { requireEnd, writeResult } from "./write-result.ts";
 
 /** Exit code of a process that Ctrl-C ends. */
 const interrupted = 130;
@@ -37,6 +37,14 @@ export const register: Register = (group) => {
     await requireEnd(client, id);
     if (out === undefined) return writeResult(group.terminal, id, await client.result(id));
     return downloadTo(group.terminal, followerOf(options), id, out, force);
+  });
+};
+
+/** `offload acknowledge` */
+export const registerAcknowledge: Register = (group) => {
+  group.does([["<task_id>"], ...connection], async (options, id) => {
+    await clientOf(options).acknowledge(id);
+    group.terminal.note(`The result of task ${id} is deleted.`);
   });
 };
 

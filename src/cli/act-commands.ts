@@ -1,7 +1,7 @@
 import { Operations, type TaskView } from "../client/index.ts";
 import type { CommandText } from "../operations/act.ts";
 import { thing } from "./answer.ts";
-import { type Connection, clientOf, connection, connectionOf, countTo } from "./client.ts";
+import { type Connection, clientOf, connection, connectionOf, countTo } from "./connection.ts";
 import type { Group } from "./group.ts";
 
 /** Methods for acts on one task, by name: of the client, or of `Operations`. */

@@ -13,7 +13,7 @@ import { variablesOf } from "../settings/config.ts";
 import type { Role } from "../work/messages.ts";
 import { variableOf, type WorkSettings, workSettings } from "../work/settings.ts";
 import { supervise } from "../work/supervise.ts";
-import { localUrl } from "./client.ts";
+import { localUrl } from "./connection.ts";
 import type { Register } from "./group.ts";
 import type { Given, Options } from "./options.ts";
 import { CommandFailed, type Terminal, UsageError } from "./terminal.ts";

@@ -1,8 +1,8 @@
 import { defaultSpansFile, type KeptSpan } from "../local/traces/kept-span.ts";
 import { inTree, readTrace } from "../local/traces/read-trace.ts";
 import type { Register } from "./group.ts";
-import { type Columns, type Screen, tableOf } from "./table.ts";
 import { CommandFailed } from "./terminal.ts";
+import { type Columns, type Screen, tableOf } from "./text-table.ts";
 
 const examples = `
 Reads the spans that a local server saves when started with \`npx offload dev --trace\`. The next such start moves them to

@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Admin } from "../client/index.ts";
 import { browserOf, startProgram } from "../machine/platform.ts";
-import { type Connection, connection, connectionOf, withAdminKey } from "./client.ts";
+import { type Connection, connection, connectionOf, withAdminKey } from "./connection.ts";
 import type { Register } from "./group.ts";
 import { CommandFailed, type Terminal } from "./terminal.ts";
 

@@ -3,21 +3,21 @@ import type { Status } from "../core/model/status.ts";
 import type { Text } from "../operations/act.ts";
 import * as rareTasks from "../operations/rare-tasks.ts";
 import * as tasks from "../operations/tasks.ts";
-import { addAct } from "./acts.ts";
+import { addAct } from "./act-commands.ts";
 import { firstOf, thing } from "./answer.ts";
-import { clientOf, connection, countTo, followerOf, limit } from "./client.ts";
-import { follow, following } from "./follow.ts";
+import { clientOf, connection, countTo, followerOf, limit } from "./connection.ts";
+import { follow, following } from "./follow-task.ts";
 import type { Group, Register } from "./group.ts";
 import { readInput } from "./json-input.ts";
 import { asGiven, valuesOf } from "./options.ts";
-import { requireEnd, writeResult } from "./result.ts";
+import { plainStack } from "./plain-stack.ts";
 import { addSubmit } from "./run.ts";
-import { plainStack } from "./stack.ts";
-import { type Columns, type Screen, tableOf } from "./table.ts";
 import { addChildren, addLogs, addParts, tasksColumns } from "./task-parts.ts";
 import { addBulk, someTasks } from "./tasks-bulk.ts";
 import { tasksCsv } from "./tasks-csv.ts";
 import { UsageError } from "./terminal.ts";
+import { type Columns, type Screen, tableOf } from "./text-table.ts";
+import { requireEnd, writeResult } from "./write-result.ts";
 
 const examples = `
 Examples:

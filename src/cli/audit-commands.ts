@@ -1,10 +1,10 @@
 import { Audit, type AuditEntry } from "../client/index.ts";
 import { apiRoutes, isRecorded } from "../http/routes.ts";
 import { firstOf } from "./answer.ts";
-import { connection, connectionOf, limit, withAdminKey } from "./client.ts";
+import { connection, connectionOf, limit, withAdminKey } from "./connection.ts";
 import type { Register } from "./group.ts";
 import { valuesOf } from "./options.ts";
-import type { Columns } from "./table.ts";
+import type { Columns } from "./text-table.ts";
 
 const examples = `
 Entries are kept for 400 days. An entry without an answer: the process died, and the change may have been made or not. The actor

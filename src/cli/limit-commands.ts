@@ -3,13 +3,13 @@ import { DynamoLimitEditor } from "../aws/limit-editor.ts";
 import { depthSchema, limitsSchema } from "../core/limits/parse-limits.ts";
 import { tiers } from "../core/model/tier.ts";
 import type { Answer } from "./answer.ts";
-import { configuredLimits, onTable, type TableOptions, tableHelp, tableOptions, tenantId } from "./deployment.ts";
+import { configuredLimits, onTable, type TableOptions, tableHelp, tableOptions, tenantId } from "./deployed-table.ts";
 import type { Group, Register } from "./group.ts";
 import { limitRows, type Stored } from "./limits-in-force.ts";
 import { type Options, valuesOf } from "./options.ts";
-import { table } from "./table.ts";
 import { recordAct } from "./table-audit.ts";
 import { plain, type Terminal, UsageError } from "./terminal.ts";
+import { table } from "./text-table.ts";
 
 const examples = `${tableHelp}
 Each limit is a number, "none" (no limit, even if the default has one) or "unset" (use the default again). A change takes
@@ -127,7 +127,7 @@ async function shown(terminal: Terminal, found: Stored, options: TableOptions & 
     return undefined;
   });
   const rows = limitRows(found, configured, options.tenant);
-  return { text: table(["limit", "value", "from"], rows, terminal) };
+  return { text: table(["limit", "value", "from"], rows, { terminal }) };
 }
 
 /** Parses a number, `none` or `unset`. */

@@ -1,10 +1,10 @@
 import { type DryRun, Operations, type OperationView, type StartedOperation } from "../client/index.ts";
 import type { Answer } from "./answer.ts";
-import { type Connection, connection, connectionOf, count } from "./client.ts";
+import { type Connection, connection, connectionOf, count } from "./connection.ts";
 import type { Group } from "./group.ts";
 import type { Options } from "./options.ts";
-import { table } from "./table.ts";
 import { CommandFailed, type Terminal, UsageError } from "./terminal.ts";
+import { type Screen, table } from "./text-table.ts";
 
 const pollMs = 1_000;
 
@@ -62,24 +62,20 @@ export async function startOperation(
   const { action, group } = starting;
   if (options.dryRun) {
     const found = await starting.count();
-    terminal.out(options.json ? JSON.stringify(found) : dryRunText(found, starting, terminal));
+    terminal.out(options.json ? JSON.stringify(found) : dryRunText(found, starting, { terminal }));
     return undefined;
   }
   if (options.all && !options.yes) await askFirst(terminal, starting);
   const accepted = await starting.start();
-  if (options.wait) return waitAndShow(terminal, accepted.operation_id, options);
+  if (options.wait) return waitForEnd(terminal, new Operations(connectionOf(options)), accepted.operation_id);
   const text = `The ${action} of ${accepted.matched} ${thingsOf(starting)} was accepted. Follow it with`;
   return { json: accepted, text: `${text}\n  npx offload ${group} operation ${accepted.operation_id} --wait` };
 }
 
 /** The number of what an operation would act on; of an operation on all tenants also that of each. */
-function dryRunText(
-  { matched, by_tenant = {}, with_callback }: DryRun,
-  starting: Starting,
-  terminal: Terminal,
-): string {
+function dryRunText({ matched, by_tenant = {}, with_callback }: DryRun, starting: Starting, screen: Screen): string {
   const most = Object.entries(by_tenant).sort(([, a], [, b]) => b - a);
-  const rows = most.length === 0 ? "" : `\n${table(["tenant", thingsOf(starting)], most, terminal, {})}`;
+  const rows = most.length === 0 ? "" : `\n${table(["tenant", thingsOf(starting)], most, screen)}`;
   const webhooks = with_callback === undefined ? "" : ` The ends of ${with_callback} of them send a webhook.`;
   return `${matched} ${thingsOf(starting)} match.${webhooks}${rows}`;
 }
@@ -106,34 +102,21 @@ export function addOperation(group: Group, what: string): void {
     const operations = new Operations(connectionOf(options));
     if (options.perSecond !== undefined) await operations.changeRate(id, options.perSecond);
     const cancelled = options.cancel ? await operations.cancel(id) : undefined;
-    if (options.wait) return waitAndShow(group.terminal, id, options, cancelled !== undefined);
+    if (options.wait) return waitForEnd(group.terminal, operations, id, cancelled !== undefined);
     return progress(cancelled ?? (await operations.get(id)));
   });
 }
 
 /**
- * Shows an operation when it has ended.
+ * Polls an operation until it has ended, shows its progress, and then its end.
  * @param cancelled True when the operation is to end as `cancelled`.
  */
-async function waitAndShow(
-  terminal: Terminal,
-  id: string,
-  options: Connection,
-  cancelled = false,
-): Promise<Answer | undefined> {
-  const operation = await waitForEnd(new Operations(connectionOf(options)), terminal, id);
-  const failure = cancelled && operation.status === "cancelled" ? undefined : failureOf(operation);
-  return { ...progress(operation), failure };
-}
-
-const progress = (operation: OperationView): Answer => ({ json: operation, text: progressText(operation) });
-
-/** Polls an operation until it has ended, and shows its progress. */
-async function waitForEnd(operations: Operations, terminal: Terminal, operationId: string): Promise<OperationView> {
+async function waitForEnd(terminal: Terminal, operations: Operations, id: string, cancelled = false): Promise<Answer> {
   try {
     for (;;) {
-      const operation = await operations.get(operationId);
-      if (hasEnded(operation)) return operation;
+      const operation = await operations.get(id);
+      const failure = cancelled && operation.status === "cancelled" ? undefined : failureOf(operation);
+      if (hasEnded(operation)) return { ...progress(operation), failure };
       terminal.progress(progressText(operation));
       await terminal.pause(pollMs);
     }
@@ -141,6 +124,8 @@ async function waitForEnd(operations: Operations, terminal: Terminal, operationI
     terminal.endProgress();
   }
 }
+
+const progress = (operation: OperationView): Answer => ({ json: operation, text: progressText(operation) });
 
 const hasEnded = ({ status }: OperationView): boolean =>
   ["completed", "failed", "cancelled", "expired"].includes(status);

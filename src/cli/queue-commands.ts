@@ -1,7 +1,7 @@
 import type { QueueView } from "../operations/views.ts";
-import { clientOf, connection } from "./client.ts";
+import { clientOf, connection } from "./connection.ts";
 import type { Register } from "./group.ts";
-import { type Columns, tableOf } from "./table.ts";
+import { type Columns, tableOf } from "./text-table.ts";
 
 const examples = `
 The counts come from SQS; they are approximate and slightly delayed. The age of the oldest message comes from CloudWatch, some

@@ -15,7 +15,7 @@ import { defaultSpansFile } from "../local/traces/kept-span.ts";
 import { shellWord } from "../machine/platform.ts";
 import { tasksFolder } from "../project/task-folder.ts";
 import { TaskFileError } from "../project/task-modules.ts";
-import { callersEnv, startBeside } from "./beside.ts";
+import { callersEnv, startBeside } from "./beside-program.ts";
 import { onScreen, UsageError } from "./terminal.ts";
 
 /** Time limit of a clean stop. After it the process exits anyway. */

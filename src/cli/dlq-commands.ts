@@ -8,13 +8,20 @@ import {
 import { errorHint } from "../core/control/group-dead-letters.ts";
 import { type Tier, tiers } from "../core/model/tier.ts";
 import { firstOf, listText } from "./answer.ts";
-import { clientOf, connection, connectionOf, isForAll, limit, take } from "./client.ts";
+import { clientOf, connection, connectionOf, isForAll, limit, take } from "./connection.ts";
 import type { Group, Register } from "./group.ts";
-import { addOperation, type OperationOptions, perSecond, selecting, selectionOf, startOperation } from "./operation.ts";
+import {
+  addOperation,
+  type OperationOptions,
+  perSecond,
+  selecting,
+  selectionOf,
+  startOperation,
+} from "./operation-commands.ts";
 import { asGiven, type Options, valuesOf } from "./options.ts";
-import { fields } from "./table.ts";
-import { attemptsText } from "./tasks.ts";
+import { attemptsText } from "./task-commands.ts";
 import { CommandFailed, UsageError } from "./terminal.ts";
+import { fields } from "./text-table.ts";
 
 const examples = `
 Examples:
@@ -135,7 +142,7 @@ function addShow(group: Group): void {
       json: { ...letter, history },
       text: (screen) =>
         [
-          fields(Object.entries(rest), screen.terminal, screen),
+          fields(Object.entries(rest), screen),
           `Input\n${JSON.stringify(input, null, 2)}`,
           `Attempts\n${attemptsText(history, screen)}`,
         ].join("\n\n"),

@@ -1,12 +1,12 @@
 import { Flow, ProblemError, type TypeList, type TypePause } from "../client/index.ts";
 import { tiers } from "../core/model/tier.ts";
 import { type Answer, listText } from "./answer.ts";
-import { type Connection, clientOf, connection, connectionOf, isForAll, withAdminKey } from "./client.ts";
+import { type Connection, clientOf, connection, connectionOf, isForAll, withAdminKey } from "./connection.ts";
 import { addFlowSet, keyLimitText, placesText, rateText } from "./flow-set.ts";
 import type { Register } from "./group.ts";
 import type { Options } from "./options.ts";
-import { type Columns, tableOf } from "./table.ts";
 import { plain, type Terminal, UsageError } from "./terminal.ts";
+import { type Columns, tableOf } from "./text-table.ts";
 
 const examples = `
 Tasks that may not start now are accepted and wait in a line, in order of submission. \`pause\` returns when no worker starts another
@@ -111,15 +111,14 @@ async function acted(act: "pause" | "resume", options: PauseOptions): Promise<{ 
   const { tier, type, all, tenant = "" } = options;
   const flow = new Flow(connectionOf(tier !== undefined || all ? withAdminKey(options) : options));
   if (tier !== undefined) {
-    const json = await (act === "pause" ? flow.pauseQueue(tier) : flow.resumeQueue(tier));
-    return { json, said: pausedText(`The tier ${tier}`, act, `--tier ${tier}`) };
+    return { json: await flow[`${act}Queue`](tier), said: pausedText(`The tier ${tier}`, act, `--tier ${tier}`) };
   }
   if (type !== undefined) {
-    const json = await (act === "pause" ? flow.pauseType(type, { all }) : flow.resumeType(type, { all }));
+    const json = await flow[`${act}Type`](type, { all });
     return { json, said: typeText(json, act, options) };
   }
-  const json = await (act === "pause" ? flow.pauseTenant(tenant) : flow.resumeTenant(tenant));
-  return { json, said: pausedText(`The tenant ${tenant}`, act, `--tenant ${tenant}`) };
+  const said = pausedText(`The tenant ${tenant}`, act, `--tenant ${tenant}`);
+  return { json: await flow[`${act}Tenant`](tenant), said };
 }
 
 function pausedText(what: string, act: "pause" | "resume", target: string): string {

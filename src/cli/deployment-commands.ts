@@ -1,6 +1,6 @@
 import { Admin } from "../client/index.ts";
 import { things } from "./answer.ts";
-import { connection, connectionOf } from "./client.ts";
+import { connection, connectionOf } from "./connection.ts";
 import type { Register } from "./group.ts";
 
 const examples = `

@@ -4,7 +4,7 @@ import { DynamoKeyStore } from "../aws/key-store.ts";
 import { roleInWords, roles } from "../core/model/identity.ts";
 import { type ApiKey, newApiKey, parseApiKey } from "../core/model/keys.ts";
 import { things } from "./answer.ts";
-import { onTable, tableHelp, tableOptions, tenantId } from "./deployment.ts";
+import { onTable, tableHelp, tableOptions, tenantId } from "./deployed-table.ts";
 import type { Group, Register } from "./group.ts";
 import { recordAct } from "./table-audit.ts";
 import { CommandFailed } from "./terminal.ts";

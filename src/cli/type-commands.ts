@@ -1,5 +1,5 @@
 import { things } from "./answer.ts";
-import { clientOf, connection } from "./client.ts";
+import { clientOf, connection } from "./connection.ts";
 import type { Register } from "./group.ts";
 
 const examples = `

@@ -5,7 +5,7 @@ import { hasGoneOnAt, nextTimeOf } from "../util/next-time.ts";
 import { parseTime } from "../util/time-text.ts";
 import { span } from "./age.ts";
 import type { Answer } from "./answer.ts";
-import { type Connection, clientOf, connection } from "./client.ts";
+import { type Connection, clientOf, connection } from "./connection.ts";
 import type { Register } from "./group.ts";
 import { CommandFailed, plain, type Terminal, UsageError } from "./terminal.ts";
 

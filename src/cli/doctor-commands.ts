@@ -12,7 +12,7 @@ import { linkedRolesOf, pipelineNamesOf, withProbes } from "../doctor/pipeline.t
 import { reviewText } from "../doctor/report.ts";
 import { checks, hasPipeline, type Review, review, worstOf } from "../doctor/review.ts";
 import { tasksFolder } from "../project/task-folder.ts";
-import { type Connection, clientOf, connection, context, take } from "./client.ts";
+import { type Connection, clientOf, connection, context, take } from "./connection.ts";
 import type { Register } from "./group.ts";
 import type { Options } from "./options.ts";
 import { CommandFailed, plain, type Terminal, UsageError } from "./terminal.ts";

@@ -1,13 +1,20 @@
-import { type Client, TaskCancelled, TaskExpired, TaskFailed, type TaskView } from "../client/index.ts";
+import {
+  type AttemptView,
+  type Client,
+  TaskCancelled,
+  TaskExpired,
+  TaskFailed,
+  type TaskView,
+} from "../client/index.ts";
 import { isTerminal } from "../core/model/status.ts";
 import { isSuspended, type StoppedBy, type SuspendedFor, type WaitView } from "../core/model/suspension.ts";
 import { span } from "./age.ts";
 import { bar } from "./bar.ts";
-import { countTo } from "./client.ts";
+import { countTo } from "./connection.ts";
 import type { Options } from "./options.ts";
-import { writeResult } from "./result.ts";
-import { plainStack } from "./stack.ts";
+import { plainStack } from "./plain-stack.ts";
 import { plain, type Terminal } from "./terminal.ts";
+import { writeResult } from "./write-result.ts";
 
 /** Options of commands that wait for a task's end. */
 export const following = [
@@ -42,6 +49,7 @@ export async function follow(
   options: FollowOptions,
 ): Promise<number> {
   const stop = new AbortController();
+  const by = { terminal, client, signal: stop.signal };
   const { timeout } = options;
   const end = (why: string, exitCode: number) => stop.abort(new Stopped(why, exitCode));
   const release = terminal.onInterrupt(() => end("Ctrl-C", interrupted));
@@ -49,8 +57,8 @@ export async function follow(
   const timer = timeout === undefined ? undefined : setTimeout(over, timeout * 1000);
   const seen: { task?: TaskView } = {};
   try {
-    await watch(terminal, client, taskId, stop.signal, seen);
-    await showEnd(terminal, client, seen.task as TaskView, options, stop.signal);
+    await watch(by, taskId, seen);
+    await showEnd(by, seen.task as TaskView, options);
     return 0;
   } catch (error) {
     if (!(error instanceof Stopped)) throw error;
@@ -65,21 +73,23 @@ export async function follow(
   }
 }
 
+/** Where and how a task is followed. */
+interface Following {
+  terminal: Terminal;
+  client: Client;
+  signal: AbortSignal;
+}
+
 /** Shows each state of a task until its end. */
-async function watch(
-  terminal: Terminal,
-  client: Client,
-  taskId: string,
-  signal: AbortSignal,
-  seen: { task?: TaskView },
-): Promise<void> {
-  const failures = new Failures(terminal, client);
+async function watch(by: Following, taskId: string, seen: { task?: TaskView }): Promise<void> {
+  const { terminal, client, signal } = by;
+  const showFailures = failuresShown(by);
   const draw = () => seen.task !== undefined && terminal.progress(progressLine(seen.task, terminal.live));
   // Only a terminal gets the time that passes; a pipe gets one line for each change.
   const clock = terminal.live ? setInterval(draw, 1000) : undefined;
   try {
     for await (const task of client.progress(taskId, { signal })) {
-      await failures.show(task, signal);
+      await showFailures(task);
       seen.task = task;
       if (!isTerminal(task.status)) draw();
     }
@@ -90,16 +100,11 @@ async function watch(
 }
 
 /** Writes the result of a completed task. */
-async function showEnd(
-  terminal: Terminal,
-  client: Client,
-  task: TaskView,
-  { json, output }: FollowOptions,
-  signal: AbortSignal,
-): Promise<void> {
+async function showEnd(by: Following, task: TaskView, { json, output }: FollowOptions): Promise<void> {
+  const { terminal, client, signal } = by;
   if (json) terminal.out(JSON.stringify(task, null, 2));
   if (task.status === "failed") {
-    await showStack(terminal, client, task, signal);
+    await showStack(by, task);
     throw new TaskFailed(task);
   }
   if (task.status === "cancelled") throw new TaskCancelled(task);
@@ -113,38 +118,35 @@ async function showEnd(
 }
 
 /** Shows where the last attempt failed, to operators. */
-async function showStack(terminal: Terminal, client: Client, task: TaskView, signal: AbortSignal): Promise<void> {
+async function showStack({ terminal, client, signal }: Following, task: TaskView): Promise<void> {
   const stack = (await client.attempts(task, { signal })).at(-1)?.stack;
   if (typeof stack === "string") terminal.note(plainStack(stack));
 }
 
 /** Shows the failed attempts of a task, each once. The failure that ends a task is in the command's own error. */
-class Failures {
-  readonly #terminal: Terminal;
-  readonly #client: Client;
-  readonly #shown = new Set<string>();
-  #count = 0;
-
-  constructor(terminal: Terminal, client: Client) {
-    this.#terminal = terminal;
-    this.#client = client;
-  }
-
-  async show(task: TaskView, signal: AbortSignal): Promise<void> {
-    const isUnderWay = task.status === "processing" || isWaiting(task);
-    const failed = task.attempts - (isUnderWay || task.status === "completed" || task.status === "failed" ? 1 : 0);
-    if (failed === this.#count) return;
-    this.#count = failed;
+function failuresShown({ terminal, client, signal }: Following): (task: TaskView) => Promise<void> {
+  const shown = new Set<string>();
+  let count = 0;
+  return async (task) => {
+    const isLastOne = ["processing", "completed", "failed"].includes(task.status) || isWaiting(task);
+    const failed = task.attempts - (isLastOne ? 1 : 0);
+    if (failed === count) return;
+    count = failed;
     if (failed < 1) return;
-    const attempts = await this.#client.attempts(task, { signal });
-    for (const { round, number, outcome, error, next_attempt_at } of attempts) {
+    const attempts = await client.attempts(task, { signal });
+    for (const attempt of attempts) {
+      const { round, number, outcome } = attempt;
       const isPast = round !== attempts.at(-1)?.round || number > failed;
-      if (isPast || ["completed", "cancelled"].includes(outcome) || this.#shown.has(`${round}/${number}`)) continue;
-      this.#shown.add(`${round}/${number}`);
-      const what = outcome === "crashed" ? "crashed" : outcome === "timed_out" ? "timed out" : "failed";
-      this.#terminal.note(`attempt ${number} ${what}: ${plain(error)}${inWords(next_attempt_at, "; next attempt")}`);
+      if (isPast || ["completed", "cancelled"].includes(outcome) || shown.has(`${round}/${number}`)) continue;
+      shown.add(`${round}/${number}`);
+      terminal.note(failureText(attempt));
     }
-  }
+  };
+}
+
+function failureText({ number, outcome, error, next_attempt_at }: AttemptView): string {
+  const what = outcome === "crashed" ? "crashed" : outcome === "timed_out" ? "timed out" : "failed";
+  return `attempt ${number} ${what}: ${plain(error)}${inWords(next_attempt_at, "; next attempt")}`;
 }
 
 /** A time that is still to come, such as ` in 30 s`. */

@@ -5,14 +5,11 @@ import { type Colour, plain, type Terminal } from "./terminal.ts";
 /** Longest text of a cell in a pipe. The JSON output has the full text. */
 const longestCell = 60;
 
-export interface Looks {
+/** The place of a text. */
+export interface Screen {
+  terminal: Terminal;
   /** True when times are exact on a terminal, too. */
   utc?: boolean | undefined;
-}
-
-/** The place of a text. */
-export interface Screen extends Looks {
-  terminal: Terminal;
 }
 
 /** Colours of statuses, outcomes and states. Words that are left out have no colour. */
@@ -40,8 +37,7 @@ const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 export function table(
   headings: readonly string[],
   rows: readonly (readonly unknown[])[],
-  terminal: Terminal,
-  { utc }: Looks = {},
+  { terminal, utc }: Screen,
 ): string {
   const { width } = terminal;
   const words = (cell: string) => (width !== undefined && !utc && isTime.test(cell) ? when(cell) : cell);
@@ -61,7 +57,7 @@ export type Columns<Item> = Readonly<Record<string, (keyof Item & string) | ((it
 export function tableOf<Item>(items: readonly Item[], columns: Columns<Item>, screen: Screen): string {
   const cells = Object.values(columns);
   const rows = items.map((item) => cells.map((cell) => (typeof cell === "function" ? cell(item) : item[cell])));
-  return table(Object.keys(columns), rows, screen.terminal, screen);
+  return table(Object.keys(columns), rows, screen);
 }
 
 /** Formats each row as a block of names and values, without the values that are missing. */
@@ -79,11 +75,7 @@ function blocks(headings: readonly string[], rows: readonly (readonly string[])[
 }
 
 /** Formats names and values, one pair a line. On a terminal a time is followed by its age. */
-export function fields(
-  pairs: readonly (readonly [name: string, value: unknown])[],
-  terminal: Terminal,
-  { utc }: Looks = {},
-): string {
+export function fields(pairs: readonly (readonly [string, unknown])[], { terminal, utc }: Screen): string {
   const worded = (value: string) =>
     terminal.width !== undefined && !utc && isTime.test(value) ? `${value} (${when(value)})` : value;
   const rows = pairs.map(([name, value]) => [name, worded(plain(value))]);
@@ -103,7 +95,7 @@ export function describe(thing: object, screen: Screen): string {
   const worded = said.map(
     ([name, value]) => [name, typeof value === "object" ? JSON.stringify(value) : value] as const,
   );
-  return fields(worded, screen.terminal, screen);
+  return fields(worded, screen);
 }
 
 const isEmpty = (value: unknown): boolean =>

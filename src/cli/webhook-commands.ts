@@ -1,8 +1,8 @@
 import { Webhooks, type WebhookTries } from "../client/index.ts";
 import { firstOf } from "./answer.ts";
-import { type Connection, connection, connectionOf, limit } from "./client.ts";
+import { type Connection, connection, connectionOf, limit } from "./connection.ts";
 import type { Register } from "./group.ts";
-import { type Screen, tableOf } from "./table.ts";
+import { type Screen, tableOf } from "./text-table.ts";
 
 const examples = `
 Examples:

@@ -7,7 +7,7 @@ import { parseLimits } from "../core/limits/parse-limits.ts";
 import { PortUnavailable } from "../core/model/errors.ts";
 import { tenantPattern } from "../core/model/keys.ts";
 import { localTable } from "../settings/config.ts";
-import { localUrl } from "./client.ts";
+import { localUrl } from "./connection.ts";
 import type { Options } from "./options.ts";
 import { CommandFailed, UsageError } from "./terminal.ts";
 
