@@ -12,7 +12,7 @@ export interface ChildrenPorts extends SubmitPorts, EndPorts {
 /** The ports by which handlers create tasks: children of a family, and others. */
 export function childrenPorts(ports: ChildrenPorts) {
   const supersede: SubmitPorts["supersede"] = async (...given) =>
-    (await import("../core/control/supersede.ts")).supersede(ports, ...given);
+    (await import("../core/control/cancel-others.ts")).supersede(ports, ...given);
   const gathered = { ...ports, queues: new GatheredQueues(ports.queues) };
   return {
     submitChild: submitChild({ ...ports, submitUnique: lazySubmitUnique, supersede }),

@@ -9,7 +9,7 @@ export const lazyForgetResult =
   (table: DynamoTable) =>
   async (key: TaskKey): Promise<void> => {
     const [{ forgetResult }, { DynamoDeliveries }] = await Promise.all([
-      import("../core/notify/forget-result.ts"),
+      import("../core/notify/deliver.ts"),
       import("./deliveries-store.ts"),
     ]);
     await forgetResult(new DynamoDeliveries(table), key);

@@ -1,6 +1,6 @@
 import type { Debugger } from "node:inspector";
 import { Session } from "node:inspector/promises";
-import type { CrashNote } from "../core/model/crash-note.ts";
+import type { CrashNote } from "../core/model/classify.ts";
 import { type Place, type PlaceOf, stackText } from "../core/model/stack.ts";
 import type { RunningAttempt } from "../core/ports/tasks.ts";
 import { attemptExpression } from "../core/task/ambient.ts";

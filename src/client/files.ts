@@ -1,4 +1,4 @@
-import type { UploadView } from "../core/extras/files/create-upload.ts";
+import type { UploadView } from "../core/extras/files/uploads.ts";
 import type { FileParts } from "./file-parts.ts";
 import { send } from "./send-file.ts";
 import { type Bytes, counted, type TransferOptions } from "./transfer.ts";

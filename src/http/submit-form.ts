@@ -1,5 +1,4 @@
-import { nameFiles, type SentFile, type SentUploads } from "../core/extras/files/store-files.ts";
-import { sentFacts } from "../core/extras/files/upload-body.ts";
+import { nameFiles, type SentFile, type SentUploads, sentFacts } from "../core/extras/files/uploads.ts";
 import type { Identity } from "../core/model/identity.ts";
 import { Problem } from "../core/model/problem.ts";
 import { mostFiles, namePattern } from "../core/task/file-options.ts";

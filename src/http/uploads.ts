@@ -1,5 +1,4 @@
-import { createUpload } from "../core/extras/files/create-upload.ts";
-import { uploadSchema } from "../core/extras/files/upload-body.ts";
+import { createUpload, uploadSchema } from "../core/extras/files/uploads.ts";
 import { expecting } from "../core/model/expected.ts";
 import { identify } from "./api.ts";
 import { jsonBody } from "./body.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { DeadLetterView } from "../core/control/find-dead-letters.ts";
 import type { LetterGroups, LetterGroupView } from "../core/control/group-dead-letters.ts";
-import type { UploadView } from "../core/extras/files/create-upload.ts";
+import type { UploadView } from "../core/extras/files/uploads.ts";
 import { errorKinds } from "../core/model/errors.ts";
 import type { WaitView } from "../core/model/suspension.ts";
 import type { ChildrenView, TaskView } from "../core/model/task-view.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { uploadSchema } from "../core/extras/files/upload-body.ts";
+import { uploadSchema } from "../core/extras/files/uploads.ts";
 import { channelSchema } from "../core/notify/open-channel.ts";
 import { batchSchema, idempotencyKeySchema, mostEntries, submitFields } from "../core/pipeline/submit/submit-body.ts";
 import { childListSchema } from "../http/child-list.ts";

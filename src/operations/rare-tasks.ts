@@ -1,8 +1,7 @@
 import * as z from "zod";
-import { changeInput } from "../core/control/change-input.ts";
+import { changeInput, changePriority, type MovePorts, reschedule } from "../core/control/change-waiting.ts";
 import type { ControlPorts } from "../core/control/control.ts";
 import { checkGiven } from "../core/control/given-input.ts";
-import { changePriority, type MovePorts, reschedule } from "../core/control/move.ts";
 import { inputOf, stepsOf } from "../core/control/stored-parts.ts";
 import { PermanentError } from "../core/model/errors.ts";
 import { Problem } from "../core/model/problem.ts";

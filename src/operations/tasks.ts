@@ -64,7 +64,7 @@ export const acts = () => {
 const endSleep =
   (ports: Ports) =>
   async (record: TaskRecord): Promise<Changed> =>
-    (await import("../core/control/end-sleep.ts")).endSleep(ports, record);
+    (await import("../core/control/run-now.ts")).endSleep(ports, record);
 
 export const texts: TextsOf<ReturnType<typeof acts>> = {
   cancelTask: {

@@ -1,5 +1,4 @@
-import { cancelChildren } from "../core/control/cancel-children.ts";
-import { supersede } from "../core/control/supersede.ts";
+import { cancelChildren, supersede } from "../core/control/cancel-others.ts";
 import { rejoinChild, spawnChild, submitChild } from "../core/extras/children/child.ts";
 import type { FlowBook } from "../core/extras/limits/flow-book.ts";
 import { limiter } from "../core/extras/limits/index.ts";

@@ -1,6 +1,5 @@
 import { cancel } from "../core/control/control.ts";
-import { type SentFile, storeFiles } from "../core/extras/files/store-files.ts";
-import { sentFacts } from "../core/extras/files/upload-body.ts";
+import { type SentFile, sentFacts, storeFiles } from "../core/extras/files/uploads.ts";
 import { FlowBook } from "../core/extras/limits/flow-book.ts";
 import { limiter, loadLimits } from "../core/extras/limits/index.ts";
 import { signal } from "../core/extras/steps/signal.ts";

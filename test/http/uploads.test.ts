@@ -1,7 +1,7 @@
 import { buffer } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { storeFiles } from "../../src/core/extras/files/store-files.ts";
+import { storeFiles } from "../../src/core/extras/files/uploads.ts";
 import { createGate } from "../../src/core/limits/gate.ts";
 import { type AllLimits, noLimits } from "../../src/core/limits/limits.ts";
 import type { Bytes } from "../../src/core/ports/blob.ts";

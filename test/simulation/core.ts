@@ -1,10 +1,10 @@
 import { pathToFileURL } from "node:url";
 import * as letters from "../../src/core/control/act-on-task.ts";
-import * as cancelChildren from "../../src/core/control/cancel-children.ts";
+import * as cancelChildren from "../../src/core/control/cancel-others.ts";
+import * as supersede from "../../src/core/control/cancel-others.ts";
+import * as priority from "../../src/core/control/change-waiting.ts";
+import * as reschedule from "../../src/core/control/change-waiting.ts";
 import * as control from "../../src/core/control/control.ts";
-import * as priority from "../../src/core/control/move.ts";
-import * as reschedule from "../../src/core/control/move.ts";
-import * as supersede from "../../src/core/control/supersede.ts";
 import * as sweep from "../../src/core/control/sweep.ts";
 import * as child from "../../src/core/extras/children/child.ts";
 import * as spawn from "../../src/core/extras/children/child.ts";
@@ -88,10 +88,10 @@ await checks.loadSchemas();
 
 const paths: Record<keyof Core, string> = {
   attempt: "pipeline/work/attempt.ts",
-  cancelChildren: "control/cancel-children.ts",
+  cancelChildren: "control/cancel-others.ts",
   catalog: "task/catalog.ts",
   change: "model/change.ts",
-  changePriority: "control/move.ts",
+  changePriority: "control/change-waiting.ts",
   child: "extras/children/child.ts",
   ambient: "task/ambient.ts",
   checks: "pipeline/submit/usual-submit.ts",
@@ -110,7 +110,7 @@ const paths: Record<keyof Core, string> = {
   record: "model/record.ts",
   redrive: "pipeline/work/redrive.ts",
   requestSweep: "pipeline/end/request-own-task.ts",
-  reschedule: "control/move.ts",
+  reschedule: "control/change-waiting.ts",
   reconcile: "schedules/reconcile.ts",
   signal: "extras/steps/signal.ts",
   spawnChild: "extras/children/child.ts",
@@ -119,7 +119,7 @@ const paths: Record<keyof Core, string> = {
   submitBatch: "pipeline/submit/submit-batch.ts",
   suspension: "model/suspension.ts",
   submitUnique: "extras/unique/submit-unique.ts",
-  supersede: "control/supersede.ts",
+  supersede: "control/cancel-others.ts",
   sweep: "control/sweep.ts",
   task: "task/task.ts",
   tries: "extras/steps/tries.ts",

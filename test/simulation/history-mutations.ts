@@ -11,7 +11,7 @@ export const historyMutations: readonly Mutation[] = [
   },
   {
     name: "history: a stack leaves the record and is not stored",
-    file: "pipeline/send/stacks.ts",
+    file: "pipeline/send/parts.ts",
     in: "historyBefore",
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source text
     find: "    await records.savePart(record, `stack#${round}#${number}`, stack, until);\n",
@@ -19,7 +19,7 @@ export const historyMutations: readonly Mutation[] = [
   },
   {
     name: "history: an attempt loses the stack that the next one has, too",
-    file: "pipeline/send/stacks.ts",
+    file: "pipeline/send/parts.ts",
     in: "historyBefore",
     find: "return { ...entry, stack_of: failed.number };",
     replace: "return entry;",

@@ -311,7 +311,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a retried handler submits its child again",
-    file: "extras/children/attempt-submits.ts",
+    file: "pipeline/work/attempt-tools.ts",
     in: "submit",
     find: "const key = child.key ?? number;",
     replace: "const key = child.key ?? String(this.#record.attempts_total) + number;",

@@ -84,7 +84,7 @@ export const stopMutations: readonly Mutation[] = [
   },
   {
     name: "stop: a repeat of the cancel does not count the ends of children that a death left",
-    file: "control/cancel-children.ts",
+    file: "control/cancel-others.ts",
     in: "cancelChildren",
     find: "    await inLanes(ended, lanes, (child) => followUp(ports, child));\n",
     replace: "",

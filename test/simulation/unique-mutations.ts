@@ -160,7 +160,7 @@ export const uniqueMutations: readonly Mutation[] = [
   },
   {
     name: "restart: the holder is not cancelled",
-    file: "control/supersede.ts",
+    file: "control/cancel-others.ts",
     in: "cancelBefore",
     find: "    if (before !== undefined && !isAsked && !isLater) await",
     replace: "    if (before !== undefined && isAsked && !isLater) await",
@@ -176,7 +176,7 @@ export const uniqueMutations: readonly Mutation[] = [
   },
   {
     name: "restart: nobody hears of those that a submit has ended",
-    file: "control/supersede.ts",
+    file: "control/cancel-others.ts",
     in: "cancelBefore",
     find: "if (followsUp && found !== undefined && wasEndedFor(found, record)) await",
     replace: "if (followsUp && found !== undefined && record.round < 0) await",
@@ -184,7 +184,7 @@ export const uniqueMutations: readonly Mutation[] = [
   },
   {
     name: "restart: a task that is cancelled at once leaves the one before it alone",
-    file: "control/supersede.ts",
+    file: "control/cancel-others.ts",
     in: "lookAtTurn",
     find: '    if (current.status === "cancelled") await cancelBefore(ports, current, asLook);\n',
     replace: "",
@@ -192,7 +192,7 @@ export const uniqueMutations: readonly Mutation[] = [
   },
   {
     name: "restart: a task that was cancelled before its turn cancels later rounds, too",
-    file: "control/supersede.ts",
+    file: "control/cancel-others.ts",
     in: "cancelBefore",
     find: " && !isLater",
     replace: "",

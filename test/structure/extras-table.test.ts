@@ -9,7 +9,7 @@ async function followers(): Promise<Extra[]> {
   const [, named = ""] = /extrasOf\(\[([^\]]+)\]\)/.exec(text) ?? [];
   const extras = named.split(", ").map(async (given) => {
     const name = given.replace(/\(.*/, "");
-    const [, door = ""] = new RegExp(`import \\{ ${name} \\} from "\\./([^"]+)"`).exec(text) ?? [];
+    const [, door = ""] = new RegExp(`import \\{[^}]*\\b${name}\\b[^}]*\\} from "\\./([^"]+)"`).exec(text) ?? [];
     const loaded = (await import(`../../src/core/extras/${door}`)) as Record<string, unknown>;
     const extra = loaded[name];
     return (typeof extra === "function" ? extra(new MemoryStepStore()) : extra) as Extra;

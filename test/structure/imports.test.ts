@@ -369,9 +369,7 @@ const floors: readonly { folder: string; rooms: readonly string[] }[] = [
     rooms: [
       ...["model", "ports", "task", "limits"],
       ...["pipeline/send", "extras/steps", "extras/files", "pipeline/submit", "pipeline/end"],
-      ...["collect", "entries", "history", "input", "limits", "notices", "on-failed", "turn"].map(
-        (extra) => `extras/${extra}`,
-      ),
+      ...["kept", "limits", "notices", "on-failed", "turn"].map((extra) => `extras/${extra}`),
       ...["extras/children", "schedules", "notify", "control", "extras/unique", "pipeline/work", "extras"],
     ],
   },
@@ -421,9 +419,8 @@ describe("the extras of the core", () => {
   /** Values that are taken of an extra past its door, or by another extra. The list only gets shorter. */
   const pastDoors: readonly string[] = [
     "extras/children/runs.ts takes extras/steps/step-tools.ts",
-    "extras/unique/submit-unique.ts takes extras/input/index.ts",
+    "extras/unique/submit-unique.ts takes extras/kept/index.ts",
     "pipeline/work/attempt-context.ts takes extras/children/spawning.ts",
-    "pipeline/work/attempt-tools.ts takes extras/children/attempt-submits.ts",
     "pipeline/work/attempt-tools.ts takes extras/steps/attempt-steps.ts",
     "schedules/handler-schedules.ts takes extras/children/child.ts",
   ];

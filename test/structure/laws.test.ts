@@ -187,7 +187,7 @@ describe("a change that keeps a record for longer keeps what is beside it", () =
       "pipeline/submit/admit-task.ts",
       "extras/steps/checkpoints.ts",
       "pipeline/work/end-attempt.ts",
-      "control/change-input.ts",
+      "control/change-waiting.ts",
       "extras/unique/unique-call.ts",
     ],
     // It sets the time at which the retention of a task that has ended is over.
@@ -214,7 +214,7 @@ describe("a change that keeps a record for longer keeps what is beside it", () =
       "limits/quota.ts",
       "pipeline/send/extras.ts",
       "pipeline/send/keep-entries.ts",
-      "extras/children/attempt-submits.ts",
+      "pipeline/work/attempt-tools.ts",
       "extras/steps/attempt-steps.ts",
       "extras/steps/signal.ts",
       "extras/unique/submit-unique.ts",
@@ -224,6 +224,6 @@ describe("a change that keeps a record for longer keeps what is beside it", () =
       .map(({ path }) => path.slice("src/core/".length))
       .filter((path) => !path.startsWith("extras/") && !own.includes(path));
     expect(places).toEqual([]);
-    expect(all.filter(({ path, text }) => path.startsWith("src/core/extras/") && byHand.test(text))).toHaveLength(8);
+    expect(all.filter(({ path, text }) => path.startsWith("src/core/extras/") && byHand.test(text))).toHaveLength(5);
   });
 });

@@ -1,6 +1,5 @@
 import * as z from "zod";
-import type { Classified } from "../../src/core/model/classify.ts";
-import { type CrashNote, crashFailure } from "../../src/core/model/crash-note.ts";
+import { type Classified, type CrashNote, crashFailure } from "../../src/core/model/classify.ts";
 import {
   AttemptTimedOut,
   BusinessRuleViolation,

@@ -3,9 +3,9 @@ import { z } from "zod";
 import { operationTypes } from "../../src/core/control/operation-types.ts";
 import { rejoinChild, spawnChild } from "../../src/core/extras/children/child.ts";
 // Loaded before it is used: time that a test moves does not wait for code.
-import "../../src/core/control/cancel-children.ts";
+import "../../src/core/control/cancel-others.ts";
 import "../../src/core/control/run-operation.ts";
-import { supersede } from "../../src/core/control/supersede.ts";
+import { supersede } from "../../src/core/control/cancel-others.ts";
 import { FlowBook } from "../../src/core/extras/limits/flow-book.ts";
 import { limiter, loadLimits } from "../../src/core/extras/limits/index.ts";
 import { submitUnique } from "../../src/core/extras/unique/submit-unique.ts";

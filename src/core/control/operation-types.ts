@@ -39,7 +39,7 @@ export function operationTypes(ports: OperationPorts): TaskType[] {
     defineTask({
       ...internalOptions.cancelChildren,
       handler: async (parent) => ({
-        cancelled: await (await import("./cancel-children.ts")).cancelChildren(ports, parent),
+        cancelled: await (await import("./cancel-others.ts")).cancelChildren(ports, parent),
       }),
     }),
     defineTask({ ...internalOptions.purgeBlobs, handler: async (_, task) => (await code()).purge(ports, task) }),

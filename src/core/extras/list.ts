@@ -1,10 +1,7 @@
 import { extrasOf } from "../pipeline/send/extras.ts";
 import type { Extras } from "../ports/extra.ts";
 import type { StepStore } from "../ports/steps.ts";
-import { collect } from "./collect/index.ts";
-import { entries } from "./entries/index.ts";
-import { history } from "./history/index.ts";
-import { input } from "./input/index.ts";
+import { collect, entries, history, input } from "./kept/index.ts";
 import { notices } from "./notices/index.ts";
 import { onFailed } from "./on-failed/index.ts";
 import { turn } from "./turn/index.ts";

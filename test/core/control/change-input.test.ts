@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { changeInput } from "../../../src/core/control/change-input.ts";
+import { changeInput } from "../../../src/core/control/change-waiting.ts";
 import { memoryPipeline, typeOf } from "../../support/memory-pipeline.ts";
 
 const setUp = () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import * as z from "zod";
+import { changePriority } from "../../../src/core/control/change-waiting.ts";
 import { cancel, retry } from "../../../src/core/control/control.ts";
-import { changePriority } from "../../../src/core/control/move.ts";
 import { signal } from "../../../src/core/extras/steps/signal.ts";
 import { PortUnavailable } from "../../../src/core/model/errors.ts";
 import { parseDeadLetter, parseEnvelope } from "../../../src/core/model/read-envelope.ts";

@@ -1,9 +1,9 @@
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
+import { changePriority } from "../../../src/core/control/change-waiting.ts";
 import { retry } from "../../../src/core/control/control.ts";
 import { listDeadLetters } from "../../../src/core/control/find-dead-letters.ts";
 import { checkGiven } from "../../../src/core/control/given-input.ts";
-import { changePriority } from "../../../src/core/control/move.ts";
 import { PermanentError, PortUnavailable } from "../../../src/core/model/errors.ts";
 import type { TaskType } from "../../../src/core/task/task.ts";
 import { memoryPipeline, newRecord, typeOf } from "../../support/memory-pipeline.ts";

@@ -1,7 +1,6 @@
 import { expect, test, vi } from "vitest";
-import { changeInput } from "../../../src/core/control/change-input.ts";
+import { changeInput, changePriority, reschedule } from "../../../src/core/control/change-waiting.ts";
 import { cancel, extend } from "../../../src/core/control/control.ts";
-import { changePriority, reschedule } from "../../../src/core/control/move.ts";
 import { runNow } from "../../../src/core/control/run-now.ts";
 import { Overtaken } from "../../../src/core/model/errors.ts";
 import { longestQueueLifeSeconds, type TaskRecord } from "../../../src/core/model/record.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { reschedule } from "../../../src/core/control/move.ts";
+import { reschedule } from "../../../src/core/control/change-waiting.ts";
 import { runNow } from "../../../src/core/control/run-now.ts";
 import { PortUnavailable } from "../../../src/core/model/errors.ts";
 import { iso } from "../../../src/core/model/record.ts";
@@ -164,7 +164,7 @@ describe("an end of a sleep by run-now", () => {
   const sleeper = (handler: Parameters<typeof typeOf>[0]) => {
     const pipeline = memoryPipeline([typeOf(handler)]);
     const wake = async (key: { tenant_id: string; task_id: string }) => {
-      const { endSleep } = await import("../../../src/core/control/end-sleep.ts");
+      const { endSleep } = await import("../../../src/core/control/run-now.ts");
       return runNow(pipeline.ports, await pipeline.recordOf(key), (record) => endSleep(pipeline.ports, record));
     };
     return { ...pipeline, wake };

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { changePriority } from "../../../src/core/control/move.ts";
+import { changePriority } from "../../../src/core/control/change-waiting.ts";
 import { type LogLine, type LogSource, taskLogPage } from "../../../src/core/control/task-log.ts";
 import { iso } from "../../../src/core/model/record.ts";
 import type { Tier } from "../../../src/core/model/tier.ts";

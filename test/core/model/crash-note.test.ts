@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type CrashNote, crashFailure } from "../../../src/core/model/crash-note.ts";
+import { type CrashNote, crashFailure } from "../../../src/core/model/classify.ts";
 
 const stack = "process.exit\n    at leave (tasks/pay.ts:6:11)\n    at handler (tasks/pay.ts:20:3)";
 const memory = { used_mb: 481, limit_mb: 384 };

@@ -1,7 +1,6 @@
 import { replayOne } from "../../../src/core/control/act-on-task.ts";
-import { changeInput } from "../../../src/core/control/change-input.ts";
+import { changeInput, changePriority, reschedule } from "../../../src/core/control/change-waiting.ts";
 import { cancel, extend, retry } from "../../../src/core/control/control.ts";
-import { changePriority, reschedule } from "../../../src/core/control/move.ts";
 import { runNow } from "../../../src/core/control/run-now.ts";
 import { inputOf } from "../../../src/core/control/stored-parts.ts";
 import { pause, resume } from "../../../src/core/extras/limits/manage-flow.ts";

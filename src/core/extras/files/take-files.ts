@@ -8,7 +8,7 @@ import { dayMs, dayOf, type Upload, type Uploads } from "../../ports/blob.ts";
 import type { Records } from "../../ports/tasks.ts";
 import type { KnownType } from "../../task/catalog.ts";
 import { allowsContentType } from "../../task/file-options.ts";
-import type { SentUpload, SentUploads } from "./store-files.ts";
+import type { SentUpload, SentUploads } from "./uploads.ts";
 
 export interface FilePorts extends BlobPorts {
   records: Records;
@@ -194,7 +194,7 @@ async function storeSent(
   { uploadId, sent }: { uploadId: string; sent: SentUpload },
 ): Promise<Upload> {
   if (uploads === undefined) throw new Error("files came with a submit of a deployment that stores none");
-  const { storeFile } = await import("./store-files.ts");
+  const { storeFile } = await import("./uploads.ts");
   return storeFile({ ...ports, uploads }, identity, uploadId, sent);
 }
 

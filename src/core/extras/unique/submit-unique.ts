@@ -20,7 +20,7 @@ import { maxWaitSeconds, replaces, type SubmitBody, type Unique } from "../../pi
 import type { Accepted, SubmitCall, SubmitPorts } from "../../pipeline/submit/submit-ports.ts";
 import type { DispatchPorts } from "../../ports/steps.ts";
 import type { Holder } from "../../ports/unique.ts";
-import { keepInput } from "../input/index.ts";
+import { keepInput } from "../kept/index.ts";
 import { keepKey } from "./index.ts";
 import { make, withTime } from "./make-holder.ts";
 import {

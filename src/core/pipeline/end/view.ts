@@ -11,7 +11,7 @@ import type { Blobs } from "../../ports/blob.ts";
 import type { Families } from "../../ports/family.ts";
 import type { Clock, Records } from "../../ports/tasks.ts";
 import { inlineResultBytes } from "../../task/result.ts";
-import { withStacks } from "../send/stacks.ts";
+import { withStacks } from "../send/parts.ts";
 import { familyOf, leafOf } from "./child-results.ts";
 
 /**

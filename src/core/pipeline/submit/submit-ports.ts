@@ -1,4 +1,4 @@
-import type { SentUploads } from "../../extras/files/store-files.ts";
+import type { SentUploads } from "../../extras/files/uploads.ts";
 import type { SubmitGate } from "../../limits/gate.ts";
 import type { Envelope } from "../../model/envelope.ts";
 import type { Identity } from "../../model/identity.ts";

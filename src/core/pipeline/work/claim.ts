@@ -134,7 +134,7 @@ const wasReplaced = ({ replaced, attempts_total }: TaskRecord): boolean =>
   replaced !== undefined && attempts_total === 0;
 
 const lookAtTurn = async (...given: [SettlePorts, TaskMessage, TaskRecord]): Promise<Verdict> =>
-  (await import("../../control/supersede.ts")).lookAtTurn(...given);
+  (await import("../../control/cancel-others.ts")).lookAtTurn(...given);
 
 /**
  * A message that comes before its task's due time. The wait's own message is on its way, unless its sender died before

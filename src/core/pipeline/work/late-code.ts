@@ -3,7 +3,7 @@
  * program with a clock of its own loads it before.
  */
 
-import * as supersede from "../../control/supersede.ts";
+import * as supersede from "../../control/cancel-others.ts";
 import * as runs from "../../extras/children/runs.ts";
 import * as spawner from "../../extras/children/spawner.ts";
 import * as notices from "../../extras/notices/notices.ts";

@@ -1,6 +1,12 @@
 import { type Change, type Changed, fence } from "../../model/change.ts";
-import { type Classified, classify, errorFields, withPlainType } from "../../model/classify.ts";
-import { type CrashNote, crashFailure } from "../../model/crash-note.ts";
+import {
+  type Classified,
+  type CrashNote,
+  classify,
+  crashFailure,
+  errorFields,
+  withPlainType,
+} from "../../model/classify.ts";
 import { type Attempt, iso, type TaskRecord } from "../../model/record.ts";
 import type { Suspension } from "../../model/suspension.ts";
 import type { AttemptOutcome } from "../../model/words.ts";
@@ -12,8 +18,8 @@ import { dispatch } from "../send/dispatch.ts";
 import * as extras from "../send/extras.ts";
 import { outlivesNewEntries } from "../send/keep-entries.ts";
 import { inputAtEnd, keepForWait, keptInput } from "../send/kept-input.ts";
+import { historyBefore } from "../send/parts.ts";
 import { deadLetterRetention, purgeAtOfWaiting, retention, sameRetention } from "../send/retention.ts";
-import { historyBefore } from "../send/stacks.ts";
 import type { Cancelled, Ended } from "./attempt.ts";
 import { attemptOf, endAs, endCancelled, sameSignals } from "./end-attempt.ts";
 import { type Packed, resultFields, saveResult } from "./pack-result.ts";

@@ -14,9 +14,8 @@ import { laterReleaseSeconds, sayLater } from "../send/later-release.ts";
 import { reportStarted } from "../send/report.ts";
 import { beginSeconds } from "./batch-plan.ts";
 import { claim, mustRunAlone, resolveUnclaimed } from "./claim.ts";
-import { type Claimed, type RunPorts, runClaimed } from "./run-claimed.ts";
+import { type Claimed, type RunPorts, runClaimed, sentAgain } from "./run-claimed.ts";
 import { settle } from "./settle.ts";
-import { sentAgain } from "./unknown-type.ts";
 
 export interface WorkPorts extends RunPorts {
   newId: NewId;

@@ -8,8 +8,7 @@ import type { Verdict, Visibility } from "../../ports/queues.ts";
 import type { Delivery } from "../../ports/tasks.ts";
 import { Puller, type TaskMessage, timeoutOf } from "../../task/puller.ts";
 import { BatchVisibility, fitsIn, planBatch, waitsMs } from "./batch-plan.ts";
-import { holdMarginSeconds } from "./run-claimed.ts";
-import { sentAgain } from "./unknown-type.ts";
+import { holdMarginSeconds, sentAgain } from "./run-claimed.ts";
 import { type Begun, begin, finish, leaveInQueue, readMessage, type WorkPorts } from "./work-message.ts";
 
 /** An answer is given this many seconds before the worker is stopped. */

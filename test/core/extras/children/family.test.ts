@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import * as z from "zod";
-import { cancelChildren } from "../../../../src/core/control/cancel-children.ts";
+import { cancelChildren } from "../../../../src/core/control/cancel-others.ts";
 import { cancel, retry } from "../../../../src/core/control/control.ts";
 import { listChildren } from "../../../../src/core/control/list.ts";
 import { Spawner } from "../../../../src/core/extras/children/spawner.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { createUpload } from "../../../../src/core/extras/files/create-upload.ts";
+import { createUpload } from "../../../../src/core/extras/files/uploads.ts";
 import type { Gate } from "../../../../src/core/limits/gate.ts";
 import { Problem } from "../../../../src/core/model/problem.ts";
 import { FakeClock } from "../../../../src/memory/clock.ts";

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { type SentFile, storeFiles } from "../../../../src/core/extras/files/store-files.ts";
+import { type SentFile, storeFiles } from "../../../../src/core/extras/files/uploads.ts";
 import { FakeClock } from "../../../../src/memory/clock.ts";
 import { filePorts, tomorrow } from "../../../support/file-ports.ts";
 import { operator } from "../../../support/memory-pipeline.ts";

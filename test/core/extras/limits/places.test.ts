@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { changePriority } from "../../../../src/core/control/move.ts";
+import { changePriority } from "../../../../src/core/control/change-waiting.ts";
 import { keepPlace, leave } from "../../../../src/core/extras/limits/held-place.ts";
 import { changeLimits } from "../../../../src/core/extras/limits/manage-flow.ts";
 import { keptUntilMs, takenUntilMs } from "../../../../src/core/extras/limits/place-book.ts";

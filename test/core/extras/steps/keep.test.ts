@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
+import { reschedule } from "../../../../src/core/control/change-waiting.ts";
 import { extend, retry } from "../../../../src/core/control/control.ts";
-import { reschedule } from "../../../../src/core/control/move.ts";
 import { signal } from "../../../../src/core/extras/steps/signal.ts";
 import { PermanentError, RetryAfter } from "../../../../src/core/model/errors.ts";
 import type { TaskRecord } from "../../../../src/core/model/record.ts";

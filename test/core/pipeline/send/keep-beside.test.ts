@@ -1,7 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
-import { changeInput } from "../../../../src/core/control/change-input.ts";
+import { changeInput, changePriority } from "../../../../src/core/control/change-waiting.ts";
 import { extend, retry } from "../../../../src/core/control/control.ts";
-import { changePriority } from "../../../../src/core/control/move.ts";
 import { pause, resume } from "../../../../src/core/extras/limits/manage-flow.ts";
 import { PermanentError, PortUnavailable, RetryAfter } from "../../../../src/core/model/errors.ts";
 import type { TaskRecord } from "../../../../src/core/model/record.ts";

@@ -3,7 +3,7 @@ import { compactDecrypt, importJWK } from "jose";
 import { describe, expect, test } from "vitest";
 import { retry } from "../../../../src/core/control/control.ts";
 import { purgeBlobs } from "../../../../src/core/control/purge-blobs.ts";
-import { announce } from "../../../../src/core/extras/files/create-upload.ts";
+import { announce } from "../../../../src/core/extras/files/uploads.ts";
 import { PermanentError } from "../../../../src/core/model/errors.ts";
 import { iso, type TaskRecord } from "../../../../src/core/model/record.ts";
 import { packResult } from "../../../../src/core/pipeline/work/pack-result.ts";

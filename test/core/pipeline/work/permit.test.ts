@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { changePriority } from "../../../../src/core/control/change-waiting.ts";
 import { cancel } from "../../../../src/core/control/control.ts";
-import { changePriority } from "../../../../src/core/control/move.ts";
 import type { FlowPorts } from "../../../../src/core/extras/limits/index.ts";
 import { BusinessRuleViolation, LineUnavailable } from "../../../../src/core/model/errors.ts";
 import { iso } from "../../../../src/core/model/record.ts";

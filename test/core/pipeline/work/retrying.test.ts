@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { changePriority } from "../../../../src/core/control/change-waiting.ts";
 import { cancel } from "../../../../src/core/control/control.ts";
-import { changePriority } from "../../../../src/core/control/move.ts";
 import { PermanentError } from "../../../../src/core/model/errors.ts";
 import type { MemoryRecords } from "../../../../src/memory/records.ts";
 import { MemoryRetryCounts } from "../../../../src/memory/retry-counts.ts";

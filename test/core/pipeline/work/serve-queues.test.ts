@@ -1,8 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { type Tier, tiers } from "../../../../src/core/model/tier.ts";
-import { type ServePorts, serveMessage } from "../../../../src/core/pipeline/work/serve-message.ts";
-import { QueueServer, type ServeOptions } from "../../../../src/core/pipeline/work/serve-queues.ts";
+import {
+  QueueServer,
+  type ServeOptions,
+  type ServePorts,
+  serveMessage,
+} from "../../../../src/core/pipeline/work/serve-queues.ts";
 import type { WorkQueues } from "../../../../src/core/ports/queues.ts";
 import type { Delivery } from "../../../../src/core/ports/tasks.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";

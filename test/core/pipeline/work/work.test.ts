@@ -6,7 +6,7 @@ import { PermanentError, PortUnavailable, RetryAfter } from "../../../../src/cor
 import { parseDeadLetter } from "../../../../src/core/model/read-envelope.ts";
 import { iso, type TaskRecord } from "../../../../src/core/model/record.ts";
 import { reserveSeconds } from "../../../../src/core/pipeline/work/batch-plan.ts";
-import { graceMs } from "../../../../src/core/pipeline/work/unknown-type.ts";
+import { graceMs } from "../../../../src/core/pipeline/work/run-claimed.ts";
 import { workBatch } from "../../../../src/core/pipeline/work/work.ts";
 import type { Clock } from "../../../../src/core/ports/tasks.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";

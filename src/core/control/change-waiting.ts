@@ -4,16 +4,19 @@ import { Overtaken } from "../model/errors.ts";
 import { lineOf } from "../model/line.ts";
 import { noSuchTask, Problem } from "../model/problem.ts";
 import { isKept, iso, statusAt, type TaskRecord } from "../model/record.ts";
+import type { Status } from "../model/status.ts";
 import type { Tier } from "../model/tier.ts";
 import { dispatch, longestDelaySeconds } from "../pipeline/send/dispatch.ts";
 import * as extras from "../pipeline/send/extras.ts";
-import { keptEnvelope } from "../pipeline/send/kept-input.ts";
-import { reportMoved, reportRescheduled } from "../pipeline/send/report.ts";
+import type { EntryPorts } from "../pipeline/send/keep-entries.ts";
+import { keptEnvelope, sameInput } from "../pipeline/send/kept-input.ts";
+import { reportInputChanged, reportMoved, reportRescheduled } from "../pipeline/send/report.ts";
 import { sameRetention } from "../pipeline/send/retention.ts";
 import { isUnstarted, movedStart, waitingEnvelope } from "../pipeline/send/waiting-task.ts";
 import type { EndPorts } from "../ports/extra.ts";
 import type { Lines, Wait } from "../ports/flow.ts";
 import type { DispatchPorts } from "../ports/steps.ts";
+import { type GivenInput, storeGiven } from "./given-input.ts";
 import { notAtHand, notWaiting, runNow, stillWaits, waitsForItsTime } from "./run-now.ts";
 
 /** Number of tries while the task changes at the same time. */
@@ -109,7 +112,7 @@ export async function changePriority(ports: MovePorts, record: TaskRecord, prior
       set: { ...toTier(priority, current), updated_at: iso(nowMs), ...(retrying && { retrying_in: priority }) },
     });
     if (changed.done) reportMoved(ports, changed.record, current.priority);
-    else mustWait(changed.record, nowMs);
+    else mustWait(changed.record, nowMs, (status) => `A task that is ${status} cannot be moved to another tier.`);
     if (changed.record === undefined) throw noSuchTask();
     current = changed.record;
     if (current.priority !== priority) continue;
@@ -124,11 +127,12 @@ const toTier = (priority: Tier, { priority: old, earlier_tiers: earlier = [] }: 
   earlier_tiers: [...new Set([...earlier, old])].filter((tier) => tier !== priority),
 });
 
-function mustWait(record: TaskRecord | undefined, nowMs: number): void {
+/** @throws Problem for a task that does not wait for a start, with the text of its status */
+function mustWait(record: TaskRecord | undefined, nowMs: number, refusal: (status: Status) => string): void {
   if (record === undefined || !isKept(record, nowMs)) throw noSuchTask();
   const status = statusAt(record, iso(nowMs));
   if (status === "pending" || status === "scheduled") return;
-  throw new Problem("conflict", `A task that is ${status} cannot be moved to another tier.`);
+  throw new Problem("conflict", refusal(status));
 }
 
 /**
@@ -168,3 +172,48 @@ async function storedEnvelope(ports: DispatchPorts, record: TaskRecord): Promise
   const envelope = (await ports.records.loadPart(record, "envelope")) as Envelope | undefined;
   return envelope !== undefined && record.created_at <= latestCreatedAt(envelope) ? envelope : undefined;
 }
+
+/**
+ * Replaces the input of a waiting task. The new one is stored as a part that only this change names: a worker that has
+ * a message with another input reads the part.
+ * @throws Problem `conflict` when the task does not wait, or was made with what cannot be used with the given input;
+ * `too_large`; PortUnavailable
+ */
+export async function changeInput(
+  ports: DispatchPorts & EntryPorts,
+  record: TaskRecord,
+  given: GivenInput,
+): Promise<TaskRecord> {
+  let current: TaskRecord | undefined = record;
+  for (let tries = 0; tries < mostTries && current !== undefined; tries++) {
+    mustWait(current, ports.clock.now(), (status) => `The input of a task that is ${status} cannot be changed.`);
+    const envelope = await storeGiven(ports, current, given, current.purge_at);
+    const changed = await nameInput(ports, current, envelope);
+    if (changed.done || changed.record?.input_part === envelope.message_id) {
+      reportInputChanged(ports, changed.record ?? current);
+      return changed.record ?? current;
+    }
+    current = changed.record;
+  }
+  if (current === undefined) throw noSuchTask();
+  throw new Overtaken("task");
+}
+
+/** The change holds only while the task waits as it did, with the input that it had. */
+const nameInput = ({ records, clock }: DispatchPorts, record: TaskRecord, { message_id, input_version }: Envelope) =>
+  records.change(record, {
+    when: {
+      status: { is: "pending" },
+      attempts_total: { is: record.attempts_total },
+      ...sameInput(record),
+      // The part is stored for as long as the record was to be kept.
+      purge_at: { is: record.purge_at },
+      start_by: { above: iso(clock.now()), orAbsent: true },
+    },
+    set: {
+      input_part: message_id,
+      updated_at: iso(clock.now()),
+      ...(input_version !== undefined && { input_version }),
+    },
+    ...(input_version === undefined && { remove: ["input_version"] }),
+  });

@@ -1,17 +1,20 @@
+import { inLanes } from "../../util/in-lanes.ts";
 import type { Envelope } from "../model/envelope.ts";
 import { Overtaken, PortUnavailable } from "../model/errors.ts";
 import { Problem } from "../model/problem.ts";
-import { iso, type TaskRecord } from "../model/record.ts";
+import { iso, type TaskKey, type TaskRecord } from "../model/record.ts";
 import { isTerminal } from "../model/status.ts";
 import { waitsForTurn } from "../model/suspension.ts";
+import { childPages, type FamilyReadPorts } from "../pipeline/end/child-results.ts";
 import { followMarked, followUp } from "../pipeline/end/follow-up.ts";
+import { isLost } from "../pipeline/end/stop-family.ts";
 import { firstLookSeconds, startInTurn, taskBefore, tasksBefore, unlessEnded } from "../pipeline/end/turn.ts";
 import { dispatch, longestDelaySeconds } from "../pipeline/send/dispatch.ts";
 import { newestKept } from "../pipeline/send/kept-input.ts";
 import type { EndPorts, SettlePorts } from "../ports/extra.ts";
 import type { Verdict } from "../ports/queues.ts";
 import type { TaskMessage } from "../task/puller.ts";
-import { cancelAny } from "./control.ts";
+import { type CancelHow, type ControlPorts, cancel, cancelAny } from "./control.ts";
 
 /**
  * Cancels the tasks that a task waits for, and starts it once they are over. Its message is sent before: from then on
@@ -32,7 +35,7 @@ export async function supersede(
 }
 
 /** Options of `cancelBefore`. */
-export interface SupersedeHow {
+interface SupersedeHow {
   /** True for the look of a worker: it follows up the ends of the tasks that a submit of the API has ended. */
   followsUp?: boolean;
 }
@@ -123,4 +126,42 @@ async function keepFromWithdrawal(ports: SettlePorts, record: TaskRecord): Promi
     remove: ["sender"],
   });
   return changed.record;
+}
+
+/** Children that are cancelled at the same time. */
+const lanes = 25;
+
+/**
+ * Cancels the open children of a cancelled parent, or of a parent whose threshold cannot be reached any more. Children
+ * whose type is not cancellable go on. Returns the number of cancelled children.
+ */
+export async function cancelChildren(
+  ports: ControlPorts & FamilyReadPorts,
+  { now, ...key }: TaskKey & CancelHow,
+): Promise<number> {
+  const parent = await ports.records.get(key, "consistently");
+  if (parent === undefined) return 0;
+  const waits = await isLost(ports, parent);
+  if (!waits && parent.status !== "cancelled") return 0;
+  let count = 0;
+  for await (const { children } of childPages(ports, parent)) {
+    const open = children.filter((child) => !isTerminal(child.status));
+    const cancelled = await inLanes(open, lanes, (child) => cancelOne(ports, child, { now }));
+    count += cancelled.filter(Boolean).length;
+    // The parent waits for the ends that a dead run of this has not counted.
+    const ended = waits ? children.filter(({ status }) => status === "cancelled") : [];
+    await inLanes(ended, lanes, (child) => followUp(ports, child));
+  }
+  return count;
+}
+
+/** False for a child that cannot be cancelled, or has ended at the same time. */
+async function cancelOne(ports: ControlPorts, child: TaskRecord, how: CancelHow): Promise<boolean> {
+  try {
+    await cancel(ports, child, how);
+    return true;
+  } catch (error) {
+    if (error instanceof Problem && error.code === "conflict") return false;
+    throw error;
+  }
 }
