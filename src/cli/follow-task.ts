@@ -13,7 +13,7 @@ import { bar } from "./bar.ts";
 import { countTo } from "./connection.ts";
 import type { Options } from "./options.ts";
 import { plainStack } from "./plain-stack.ts";
-import { plain, type Terminal } from "./terminal.ts";
+import { interrupted, plain, type Terminal } from "./terminal.ts";
 import { writeResult } from "./write-result.ts";
 
 /** Options of commands that wait for a task's end. */
@@ -24,9 +24,8 @@ export const following = [
 
 type FollowOptions = Options<typeof following> & { json?: boolean };
 
-/** Exit codes of a command that stopped waiting: those of timeout(1), and of a process that Ctrl-C ends. */
+/** Exit code of a command whose time limit is over: that of timeout(1). */
 const timedOut = 124;
-const interrupted = 130;
 
 /** The command stops waiting, and the task goes on. */
 class Stopped extends Error {

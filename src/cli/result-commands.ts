@@ -7,12 +7,9 @@ import type { Client, Download } from "../client/index.ts";
 import { renameHeld } from "../machine/platform.ts";
 import { clientOf, connection, followerOf } from "./connection.ts";
 import type { Register } from "./group.ts";
-import { CommandFailed, type Terminal } from "./terminal.ts";
+import { CommandFailed, interrupted, type Terminal } from "./terminal.ts";
 import { withProgress } from "./transfer-progress.ts";
 import { requireEnd, writeResult } from "./write-result.ts";
-
-/** Exit code of a process that Ctrl-C ends. */
-const interrupted = 130;
 
 const examples = `
 With --out the result is written as it arrives, whatever its size: to a temporary file beside the named one, which gets its name

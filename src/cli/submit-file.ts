@@ -5,7 +5,7 @@ import { Checkpoint, type Progress } from "./checkpoint.ts";
 import { type Connection, clientOf } from "./connection.ts";
 import { chunksOf, type Line, lastLineOf, linesOf } from "./input-lines.ts";
 import { jsonOf } from "./json-input.ts";
-import { CommandFailed, plain, type Terminal, UsageError } from "./terminal.ts";
+import { CommandFailed, interrupted, plain, type Terminal, UsageError } from "./terminal.ts";
 
 /**
  * Tries in a row in which no line is accepted: about two and a half minutes, within which a full queue gets shorter.
@@ -17,9 +17,6 @@ const shownRefusals = 20;
 
 /** Milliseconds between two reports of the progress. Each of them also saves it. */
 const reportMs = 1_000;
-
-/** Exit code of a process that Ctrl-C ends. */
-const interrupted = 130;
 
 /**
  * Submits each line of a file, or of the standard input, as the input of a task. Returns the exit code.

@@ -48,6 +48,9 @@ export interface Terminal {
 
 export type Colour = "green" | "red" | "yellow" | "cyan" | "gray";
 
+/** Exit code of a process that Ctrl-C ends. */
+export const interrupted = 130;
+
 /** A valid command that failed: one line on the error output, exit code 1. */
 export class CommandFailed extends Error {}
 
