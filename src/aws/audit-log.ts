@@ -8,7 +8,7 @@ const nothing: Page<AuditEntry> = { items: [], next: undefined };
 
 /** Entries of one query, and the queries for one page at most: filters can leave many of them out. */
 const readAtOnce = 200;
-const mostReads = 5;
+const maxReads = 5;
 
 /** The acts of operators in DynamoDB: an item each, in the partition of their tenant. The TTL deletes them. */
 export class DynamoAuditLog implements AuditLog {
@@ -42,7 +42,7 @@ export class DynamoAuditLog implements AuditLog {
     if (query.after !== undefined && query.before !== undefined && query.before <= query.after) return nothing;
     const items: AuditEntry[] = [];
     let from = query.from;
-    for (let reads = 0; reads < mostReads && items.length < query.limit; reads++) {
+    for (let reads = 0; reads < maxReads && items.length < query.limit; reads++) {
       const page = await this.#table.page(readOf(query, from), "any");
       items.push(...eachReadable(page.items, entryOf));
       if (page.last === undefined) return pageOf(items, query.limit, undefined);

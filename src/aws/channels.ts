@@ -18,11 +18,11 @@ export class DynamoChannels implements Channels {
     this.#table = table;
   }
 
-  admit(channel: Channel, minute: number, most: number): Promise<boolean> {
+  admit(channel: Channel, minute: number, max: number): Promise<boolean> {
     return this.#table.updateIf(keys.channelCount(channel, minute), {
       UpdateExpression: "ADD opened :one SET purge_at = :purge_at",
       ConditionExpression: "attribute_not_exists(opened) OR opened < :most",
-      ExpressionAttributeValues: { ":one": 1, ":most": most, ":purge_at": minute * 60 + keepSeconds },
+      ExpressionAttributeValues: { ":one": 1, ":most": max, ":purge_at": minute * 60 + keepSeconds },
     });
   }
 

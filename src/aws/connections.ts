@@ -14,8 +14,8 @@ export class DynamoConnections implements OpenConnections {
     this.#table = table;
   }
 
-  count(of: Channel, most: number): Promise<number> {
-    return this.#table.count({ ...queryOf(of), Limit: most });
+  count(of: Channel, max: number): Promise<number> {
+    return this.#table.count({ ...queryOf(of), Limit: max });
   }
 
   async add(connection: Connection): Promise<void> {

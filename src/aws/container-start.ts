@@ -14,7 +14,7 @@ import { createHash, createHmac } from "../util/node-crypto.ts";
  * Number of tries to load the code, and the pause between them in milliseconds. ECS starts another container when all
  * fail.
  */
-const mostTries = 3;
+const maxTries = 3;
 const pauseMs = 2_000;
 
 /** Time for one request, in milliseconds. */
@@ -68,7 +68,7 @@ async function repeated<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
-      if (tries >= mostTries) throw error;
+      if (tries >= maxTries) throw error;
       await wait(pauseMs);
     }
   }

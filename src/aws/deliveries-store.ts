@@ -107,12 +107,12 @@ export class DynamoSlowHosts implements SlowHosts {
     return this.#table.put({ ...keys.slowHost(tenantId, host), slow_until: untilMs, purge_at: purgeAt });
   }
 
-  takePlace(tenantId: string, host: string, nowMs: number, most: number): Promise<boolean> {
+  takePlace(tenantId: string, host: string, nowMs: number, max: number): Promise<boolean> {
     const interval = Math.floor(nowMs / intervalMs);
     return this.#table.updateIf(keys.slowHost(tenantId, `${host}#${interval}`), {
       UpdateExpression: "ADD taken :one SET purge_at = :purge",
       ConditionExpression: "attribute_not_exists(taken) OR taken < :most",
-      ExpressionAttributeValues: { ":one": 1, ":most": most, ":purge": Math.ceil(nowMs / 1000) + 60 },
+      ExpressionAttributeValues: { ":one": 1, ":most": max, ":purge": Math.ceil(nowMs / 1000) + 60 },
     });
   }
 

@@ -1,4 +1,4 @@
-import { type Deployment, type Deployments, deploymentSeconds, mostDeployments } from "../core/schedules/ports.ts";
+import { type Deployment, type Deployments, deploymentSeconds, maxDeployments } from "../core/schedules/ports.ts";
 import { type DynamoTable, eachReadable, type Item } from "./dynamo-table.ts";
 
 /** The key of a deployment. It is not in `table.ts`: each function would load it at its start. */
@@ -40,7 +40,7 @@ export class DynamoDeployments implements Deployments {
         ExpressionAttributeValues: { ":pk": pk },
         ConsistentRead: false,
         ScanIndexForward: false,
-        Limit: mostDeployments,
+        Limit: maxDeployments,
       },
       "any",
     );

@@ -16,14 +16,14 @@ import { localConfig } from "./local-services.ts";
 const port = "the event bus";
 
 /** Limits of one request of PutEvents. An event alone has the same limit of bytes. */
-const mostEntries = 10;
-const mostBytes = 256 * 1024;
+const maxEntries = 10;
+const maxBytes = 256 * 1024;
 
 /**
  * Number of requests for an event that EventBridge does not take at first, and the wait before the second, in
  * milliseconds.
  */
-const mostTries = 3;
+const maxTries = 3;
 const firstWaitMs = 100;
 
 /** Codes of entries that a later request can put. */
@@ -62,9 +62,9 @@ export class EventBridgeBus implements EventBus {
     const fitting: Pending[] = [];
     for (const [index, event] of events.entries()) {
       const pending = this.#pendingOf(event, index);
-      if (pending.bytes < mostBytes) fitting.push(pending);
+      if (pending.bytes < maxBytes) fitting.push(pending);
       else
-        errors[index] = named("EventTooLarge", `the event has ${pending.bytes} bytes: expected less than ${mostBytes}`);
+        errors[index] = named("EventTooLarge", `the event has ${pending.bytes} bytes: expected less than ${maxBytes}`);
     }
     for (const group of groupsOf(fitting)) await this.#putGroup(group, errors);
     return errors;
@@ -98,7 +98,7 @@ export class EventBridgeBus implements EventBus {
       }
       left = left.filter(({ index }) => errors[index] instanceof PortUnavailable);
       const waitMs = firstWaitMs * 2 ** (number - 1);
-      if (left.length === 0 || number === mostTries || timeLeftMs() < 2 * waitMs) return;
+      if (left.length === 0 || number === maxTries || timeLeftMs() < 2 * waitMs) return;
       await sleep(waitMs);
     }
   }
@@ -122,7 +122,7 @@ function groupsOf(all: readonly Pending[]): Pending[][] {
   let bytes = 0;
   for (const pending of all) {
     const last = groups.at(-1);
-    if (last === undefined || last.length === mostEntries || bytes + pending.bytes >= mostBytes) {
+    if (last === undefined || last.length === maxEntries || bytes + pending.bytes >= maxBytes) {
       groups.push([pending]);
       bytes = pending.bytes;
     } else {

@@ -51,12 +51,12 @@ export class DynamoFamilies implements Families {
     return item && nodeOf(item);
   }
 
-  async pages(family: FamilyKey, from: number, most?: number): Promise<StoredPage[]> {
+  async pages(family: FamilyKey, from: number, max?: number): Promise<StoredPage[]> {
     const { pk, sk } = keys.familyPage(family, from);
     const { items } = await this.#table.page({
       KeyConditionExpression: "pk = :pk AND sk >= :sk",
       ExpressionAttributeValues: { ":pk": pk, ":sk": sk },
-      ...(most !== undefined && { Limit: most }),
+      ...(max !== undefined && { Limit: max }),
     });
     return items.map(pageOf);
   }

@@ -31,24 +31,24 @@ export class DynamoFlowSettings implements FlowSettings {
   }
 
   /** Reads from the end of the partition: its first items are the breakers. */
-  async some(most: number): Promise<SomeSettings> {
+  async some(max: number): Promise<SomeSettings> {
     const items: Item[] = [];
     let last: Item | undefined;
     do {
       const from = last === undefined ? {} : { ExclusiveStartKey: last };
-      const page = await this.#table.page({ ...ofAll, ScanIndexForward: false, Limit: most, ...from }, "any");
+      const page = await this.#table.page({ ...ofAll, ScanIndexForward: false, Limit: max, ...from }, "any");
       items.push(...page.items);
       last = page.last;
-    } while (last !== undefined && (items.length < most || !String(last.sk).startsWith(breakersPrefix)));
+    } while (last !== undefined && (items.length < max || !String(last.sk).startsWith(breakersPrefix)));
     return { settings: items.map(settingOf), whole: last === undefined };
   }
 
-  async named(prefix: string, most: number): Promise<FlowSetting[]> {
+  async named(prefix: string, max: number): Promise<FlowSetting[]> {
     const found = await this.#table.page(
       {
         KeyConditionExpression: "pk = :pk AND begins_with(sk, :prefix)",
         ExpressionAttributeValues: { ":pk": keys.flowSetting("").pk, ":prefix": prefix },
-        Limit: most,
+        Limit: max,
       },
       "any",
     );
@@ -70,18 +70,18 @@ export class DynamoFlowSettings implements FlowSettings {
     return this.#table.delete(keys.flowSetting(name));
   }
 
-  async countFailure(name: string, most: number, openUntilMs: number, nowMs: number): Promise<Breaker> {
+  async countFailure(name: string, max: number, openUntilMs: number, nowMs: number): Promise<Breaker> {
     const counted = await this.#table.updated(keys.flowSetting(name), {
       UpdateExpression: "SET kind = :kind, purge_at = :purge ADD failures :one",
       ExpressionAttributeValues: { ":kind": "breaker", ":one": 1, ":purge": purgeAt(openUntilMs) },
     });
     const breaker = settingOf(counted ?? {}) as Breaker;
-    if (breaker.failures < most) return breaker;
+    if (breaker.failures < max) return breaker;
     const opened = await this.#table.updated(keys.flowSetting(name), {
       UpdateExpression: "SET openUntilMs = :until, openedMs = if_not_exists(openedMs, :now)",
       // It may have been closed since.
       ConditionExpression: "failures >= :most",
-      ExpressionAttributeValues: { ":until": openUntilMs, ":most": most, ":now": nowMs },
+      ExpressionAttributeValues: { ":until": openUntilMs, ":most": max, ":now": nowMs },
     });
     return opened === undefined ? breaker : (settingOf(opened) as Breaker);
   }

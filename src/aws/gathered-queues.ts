@@ -1,7 +1,7 @@
 import type { MainQueue, Outgoing, Queues } from "../core/ports/tasks.ts";
 
 /** SQS accepts this number of messages in one call. */
-const mostMessages = 10;
+const maxMessages = 10;
 
 /** Time in milliseconds for which a message waits for others. */
 const gatherMs = 20;
@@ -42,7 +42,7 @@ export class GatheredQueues implements Queues {
       const waiting = this.#waiting.get(key) ?? [];
       this.#waiting.set(key, waiting);
       waiting.push({ message, resolve, reject });
-      if (waiting.length === mostMessages) this.#flush(message, key);
+      if (waiting.length === maxMessages) this.#flush(message, key);
       else if (waiting.length === 1) setTimeout(() => this.#flush(message, key, waiting), gatherMs);
     });
   }

@@ -9,7 +9,7 @@ const maxTries = 5;
 const firstPauseMs = 50;
 
 /** Keys of one request, at most. */
-export const mostKeys = 100;
+export const maxKeys = 100;
 
 /**
  * Gets items in any order; items that do not exist are left out. Asks again, after a random pause, for the keys that
@@ -25,8 +25,8 @@ export async function getMany(
   forms?: "any",
 ): Promise<Item[]> {
   const distinct = [...new Map(wanted.map((key) => [JSON.stringify(key), key])).values()];
-  const batches = Array.from({ length: Math.ceil(distinct.length / mostKeys) }, (_, batch) =>
-    distinct.slice(batch * mostKeys, (batch + 1) * mostKeys),
+  const batches = Array.from({ length: Math.ceil(distinct.length / maxKeys) }, (_, batch) =>
+    distinct.slice(batch * maxKeys, (batch + 1) * maxKeys),
   );
   return (await Promise.all(batches.map((batch) => getAll(table, batch, how, forms)))).flat();
 }

@@ -34,13 +34,13 @@ export interface TryBounds {
 }
 
 /** Longest answer that is read, in bytes. DynamoDB's longest are 16 MB of items. */
-const mostBytes = 40 * 1024 * 1024;
+const maxBytes = 40 * 1024 * 1024;
 
 /** Time for a new connection, in milliseconds. */
 const connectMs = 2_000;
 
 /** Connections of a client at the same time to one host, as many as those of the SDK's clients. */
-const mostSockets = 50;
+const maxSockets = 50;
 
 /**
  * Sends requests over connections that it keeps, each within the time of one try, and reads the whole answers. The
@@ -93,7 +93,7 @@ export class BoundedHttpHandler {
   }
 
   #agentFor({ protocol }: WireRequest): HttpAgent {
-    const options = { keepAlive: true, maxSockets: mostSockets };
+    const options = { keepAlive: true, maxSockets };
     if (protocol === "https:") {
       this.#https ??= new https.Agent(options);
       return this.#https;
@@ -116,14 +116,14 @@ class TryWatch {
       this.isLate = true;
       sent.destroy();
     };
-    const mostMs = Math.min(ms, longestTimerMs);
-    const untilConnectedMs = Math.min(mostMs, connectMs * callTimeFactor());
+    const maxMs = Math.min(ms, longestTimerMs);
+    const untilConnectedMs = Math.min(maxMs, connectMs * callTimeFactor());
     // One timer: most requests have a connection, and are answered before it ends.
     this.#timer = setTimeout(() => {
-      if (untilConnectedMs === mostMs) return expire();
+      if (untilConnectedMs === maxMs) return expire();
       if (sent.socket === null || sent.socket.connecting)
         return void sent.destroy(named("TimeoutError", `no connection within ${untilConnectedMs} ms`));
-      this.#timer = setTimeout(expire, mostMs - untilConnectedMs);
+      this.#timer = setTimeout(expire, maxMs - untilConnectedMs);
     }, untilConnectedMs);
     if (stallMs !== undefined)
       sent.setTimeout(stallMs, () => sent.destroy(named("TimeoutError", `no byte within ${stallMs} ms`)));
@@ -193,7 +193,7 @@ export const wholeBody = (answer: Readable): Promise<Buffer> =>
     let bytes = 0;
     answer.on("data", (chunk: Buffer) => {
       bytes += chunk.byteLength;
-      if (bytes > mostBytes) answer.destroy(named("AnswerTooLarge", `the answer has more than ${mostBytes} bytes`));
+      if (bytes > maxBytes) answer.destroy(named("AnswerTooLarge", `the answer has more than ${maxBytes} bytes`));
       else chunks.push(chunk);
     });
     answer.on("error", reject);

@@ -17,10 +17,10 @@ export type JsonWriter = (
  * @param env The least level is `AWS_LAMBDA_LOG_LEVEL`, else `POWERTOOLS_LOG_LEVEL`. Default: `INFO`.
  */
 export function jsonWriter(service: string, env: NodeJS.ProcessEnv = process.env): JsonWriter {
-  const least = leastRank(env);
+  const min = lowestRank(env);
   const write: JsonWriter = (level, message, fields) => {
     const name = level.toUpperCase() as LevelName;
-    if (ranks[name] < least) return;
+    if (ranks[name] < min) return;
     const entry: Record<string, unknown> = { level: name, timestamp: new Date().toISOString(), service };
     if (message !== "") entry.message = message;
     const trace = env._X_AMZN_TRACE_ID;
@@ -42,7 +42,7 @@ function addFields(entry: Record<string, unknown>, fields: Readonly<Record<strin
   return names.filter((name) => reserved.has(name));
 }
 
-function leastRank({ AWS_LAMBDA_LOG_LEVEL: lambda, POWERTOOLS_LOG_LEVEL, LOG_LEVEL }: NodeJS.ProcessEnv): number {
+function lowestRank({ AWS_LAMBDA_LOG_LEVEL: lambda, POWERTOOLS_LOG_LEVEL, LOG_LEVEL }: NodeJS.ProcessEnv): number {
   const named = [lambda === "FATAL" ? "CRITICAL" : lambda, POWERTOOLS_LOG_LEVEL || LOG_LEVEL];
   const found = named.find((name): name is LevelName => name !== undefined && Object.hasOwn(ranks, name));
   return ranks[found ?? "INFO"];

@@ -1,14 +1,14 @@
 import type { Listeners } from "../core/ports/notify.ts";
 import type { Clock } from "../core/ports/tasks.ts";
 import type { DynamoTable } from "./dynamo-table.ts";
-import { getMany, mostKeys } from "./get-many.ts";
+import { getMany, maxKeys } from "./get-many.ts";
 import { keys } from "./table.ts";
 
 /** Age of an answer that need not be fresh, in milliseconds, at most. */
 const staleMs = 2_000;
 
 /** Most answers that a process remembers. */
-const mostRemembered = 2_000;
+const maxRemembered = 2_000;
 
 interface Key extends Record<string, string> {
   pk: string;
@@ -52,7 +52,7 @@ export class DynamoListeners implements Listeners {
 
   /** Returns the names of the marks that exist, of these and maybe others. */
   #read(marks: readonly Key[]): Promise<ReadonlySet<string>> {
-    if (this.#next === undefined || this.#next.keys.size + marks.length > mostKeys) this.#next = this.#plan();
+    if (this.#next === undefined || this.#next.keys.size + marks.length > maxKeys) this.#next = this.#plan();
     const { keys, heard } = this.#next;
     for (const mark of marks) keys.set(nameOf(mark), mark);
     return heard;
@@ -76,7 +76,7 @@ export class DynamoListeners implements Listeners {
     const now = this.#clock.now();
     const live = items.filter(({ until }) => Number(until) * 1000 > now);
     const heard = new Set(live.map((item) => nameOf(item as Key)));
-    if (this.#known.size + wanted.size > mostRemembered) this.#known.clear();
+    if (this.#known.size + wanted.size > maxRemembered) this.#known.clear();
     for (const name of wanted.keys()) this.#known.set(name, { heard: heard.has(name), atMs: now });
     return heard;
   }

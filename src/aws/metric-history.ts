@@ -19,7 +19,7 @@ import { viaPort } from "./errors.ts";
 const port = "CloudWatch";
 
 /** Most pages of alarms. Each has up to 100, those of deployments with a longer name among them. */
-const mostPages = 5;
+const maxPages = 5;
 
 /** Each series that a history has. Its index is the id of its query. */
 const wanted = tiers.flatMap((tier) => historyMetrics.map((metric) => ({ tier, ...metric })));
@@ -73,7 +73,7 @@ export class CloudWatchHistory implements MetricHistory {
   async alarms(): Promise<AlarmView[]> {
     const all: AlarmView[] = [];
     let from: string | undefined;
-    for (let pages = 0; pages < mostPages; pages++) {
+    for (let pages = 0; pages < maxPages; pages++) {
       const command = new DescribeAlarmsCommand({
         AlarmNamePrefix: `${this.#deployment}-`,
         AlarmTypes: ["MetricAlarm", "CompositeAlarm"],

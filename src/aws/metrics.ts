@@ -18,7 +18,7 @@ interface Measured {
 }
 
 /** CloudWatch takes at most so many values of a metric in a line. */
-const mostValues = 100;
+const maxValues = 100;
 
 /**
  * Creates a function's metrics, in CloudWatch's embedded metric format: one log line for each tier of an invocation's
@@ -50,7 +50,7 @@ export function createMetrics(env: NodeJS.ProcessEnv = process.env, serviceName?
         const own = entryOf(one.types, type, (): Values => new Map());
         entryOf(own, name, (): number[] => []).push(value);
       }
-      if (count < mostValues) return;
+      if (count < maxValues) return;
       measured.delete(tier);
       write(tier, one);
     },

@@ -12,7 +12,7 @@ import { systemClock } from "./process.ts";
 const port = "the notify queue";
 
 /** Most messages of one request to SQS. */
-const mostEntries = 10;
+const maxEntries = 10;
 
 /**
  * The port to the deployment's notify queue and its channels.
@@ -52,8 +52,8 @@ export class SqsNotices implements Notices {
   }
 
   async send(notices: readonly Notice[], delaySeconds = 0): Promise<void> {
-    for (let from = 0; from < notices.length; from += mostEntries) {
-      const Entries = notices.slice(from, from + mostEntries).map((notice, index) => ({
+    for (let from = 0; from < notices.length; from += maxEntries) {
+      const Entries = notices.slice(from, from + maxEntries).map((notice, index) => ({
         Id: String(index),
         MessageBody: messageText(notice),
         MessageGroupId: notice.tenant_id,

@@ -5,7 +5,7 @@ import type { DynamoTable } from "./dynamo-table.ts";
 import { keys } from "./table.ts";
 
 /** Most tenants that a process remembers. */
-const mostRemembered = 2_000;
+const maxRemembered = 2_000;
 
 /**
  * Reads whether a tenant has receivers of webhooks, at most once in two seconds. For functions that do not read the
@@ -17,7 +17,7 @@ export function receiverMarks(table: DynamoTable, clock: Clock): Notices["receiv
     const now = clock.now();
     const earlier = known.get(tenantId);
     if (earlier !== undefined && now < earlier.untilMs) return earlier.receives;
-    if (known.size >= mostRemembered) known.clear();
+    if (known.size >= maxRemembered) known.clear();
     const receives = table.get(keys.flowSetting(receiversName(tenantId))).then((item) => item !== undefined);
     receives.catch(() => known.delete(tenantId));
     known.set(tenantId, { receives, untilMs: now + settingsAgeMs });

@@ -14,14 +14,14 @@ const maxRounds = 5;
 /**
  * Up to this number, a page's entries are asked of each partition, so that one round is enough however they are spread.
  */
-const mostOfEach = 100;
+const maxOfEach = 100;
 
 /**
  * Number of entries to ask of each partition. Tasks are spread evenly over partitions, so a large page needs its share
  * of each, and a quarter more for chance. Where they are not, a page takes more rounds or is short.
  */
 const shareOf = ({ limit, partitions }: IndexRead): number =>
-  Math.min(limit, Math.max(mostOfEach, Math.ceil((limit / partitions.length) * 1.25)));
+  Math.min(limit, Math.max(maxOfEach, Math.ceil((limit / partitions.length) * 1.25)));
 
 interface IndexEntry extends TaskKey {
   sortKey: string;

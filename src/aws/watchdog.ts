@@ -9,7 +9,7 @@ import { runningTask } from "../core/task/ambient.ts";
  */
 
 /** Attempts that the thread knows, at most. Further attempts run as well. */
-const mostKnown = 1_000;
+const maxKnown = 1_000;
 
 /** Bytes of each attempt in the memory. */
 export const slotBytes = 256;
@@ -40,7 +40,7 @@ export interface Exit {
  * without memory, the thread notes what it was doing.
  */
 export function threadWatchdog(): Watchdog {
-  const shared = new SharedArrayBuffer(headBytes + mostKnown * slotBytes);
+  const shared = new SharedArrayBuffer(headBytes + maxKnown * slotBytes);
   const deadline = new BigInt64Array(shared, 0, 1);
   const slots = new Slots(shared);
   const guards = new Set<{ untilMs: number }>();
@@ -102,7 +102,7 @@ class Slots {
 
   put({ tenant_id, task_id, attempts_total }: RunningAttempt): () => void {
     const slot = this.#free.pop() ?? this.#used++;
-    if (slot >= mostKnown) return () => this.#free.push(slot);
+    if (slot >= maxKnown) return () => this.#free.push(slot);
     const bytes = this.#bytes.subarray(slot * slotBytes, (slot + 1) * slotBytes);
     // A first byte of 0 marks a slot without an attempt, also when the attempt does not fit.
     const { written } = this.#encoder.encodeInto(`${JSON.stringify([tenant_id, task_id, attempts_total])}\n`, bytes);

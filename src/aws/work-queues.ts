@@ -23,12 +23,12 @@ export class SqsWorkQueues implements WorkQueues {
 
   async receive(
     tier: Tier,
-    { most, waitSeconds, hideSeconds }: { most: number; waitSeconds: number; hideSeconds: number },
+    { max, waitSeconds, hideSeconds }: { max: number; waitSeconds: number; hideSeconds: number },
     signal: AbortSignal,
   ): Promise<Delivery[]> {
     const command = new ReceiveMessageCommand({
       QueueUrl: this.#queueUrls[tier],
-      MaxNumberOfMessages: most,
+      MaxNumberOfMessages: max,
       WaitTimeSeconds: waitSeconds,
       VisibilityTimeout: hideSeconds,
       MessageSystemAttributeNames: ["ApproximateReceiveCount", "SentTimestamp", "MessageGroupId"],

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from "commander";
 import { Flow, type KeyLimit, type NewLimits, type TypeLimits, type TypeList } from "../client/index.ts";
-import { longestPerSeconds, mostPlaces, mostStarts } from "../core/task/type-limits.ts";
+import { longestPerSeconds, maxPlaces, maxStarts } from "../core/task/type-limits.ts";
 import { durationSeconds } from "../util/duration.ts";
 import type { Answer } from "./answer.ts";
 import { type Connection, connection, connectionOf, countTo, withAdminKey } from "./connection.ts";
@@ -9,8 +9,8 @@ import type { Options } from "./options.ts";
 import { CommandFailed, plain, UsageError } from "./terminal.ts";
 
 const changes = [
-  ["--limit <n>", "attempts at the same time; of a type that has only a rate: its starts", countTo(mostStarts)],
-  ["--rate <n>", "starts in --per-seconds, evenly spaced", countTo(mostStarts)],
+  ["--limit <n>", "attempts at the same time; of a type that has only a rate: its starts", countTo(maxStarts)],
+  ["--rate <n>", "starts in --per-seconds, evenly spaced", countTo(maxStarts)],
   ["--per-seconds <n>", "seconds of --rate; default: as they are now, or 1", countTo(longestPerSeconds)],
   ["--as-defined", "the same as `flow clear`"],
   ["--limit-key <key>", "only for one key of the type's limit, in the tenant (operators, too)"],
@@ -89,7 +89,7 @@ function changeOf(type: Type, { limit, rate, perSeconds, asDefined }: SetOptions
   const isStarts = concurrency === null && present !== null && present.defined_per_seconds !== null;
   const starts = rate ?? (isStarts ? limit : undefined);
   const places = isStarts ? undefined : limit;
-  if (places !== undefined && places > mostPlaces) throw new UsageError(`--limit: at most ${mostPlaces}`);
+  if (places !== undefined && places > maxPlaces) throw new UsageError(`--limit: at most ${maxPlaces}`);
   if (perSeconds !== undefined && starts === undefined) throw new UsageError("--per-seconds goes with --rate");
   if (starts === undefined) return { concurrency: places };
   return { concurrency: places, rate: { limit: starts, perSeconds: perSeconds ?? present?.per_seconds ?? 1 } };

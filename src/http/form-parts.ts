@@ -6,13 +6,13 @@ import {
 } from "@remix-run/multipart-parser";
 import { pointer } from "../core/model/invalid.ts";
 import { Problem } from "../core/model/problem.ts";
-import { mostFiles } from "../core/task/file-options.ts";
+import { maxFiles } from "../core/task/file-options.ts";
 
 /** Maximum size of a submit with files. Lambda takes 6 MB, and gets the body in Base64. */
 export const largestFormBytes = 4 * 1024 ** 2;
 
 /** Most parts that are read: the task, a type's files, and one part too many. */
-const mostParts = mostFiles + 2;
+const mostParts = maxFiles + 2;
 
 /** A part of a form, with its content as bytes. */
 export interface Part {
@@ -37,7 +37,7 @@ export function partsOf(contentType: string, body: Uint8Array): Part[] {
     return [...parseMultipart(withoutPreamble(Buffer.from(body), boundary), { boundary, ...limits })].map(partOf);
   } catch (error) {
     if (error instanceof Problem) throw error;
-    if (error instanceof MaxPartsExceededError) throw fileProblem([], `expected at most ${mostFiles} files`);
+    if (error instanceof MaxPartsExceededError) throw fileProblem([], `expected at most ${maxFiles} files`);
     throw new Problem("malformed_request", notAForm, { cause: error });
   }
 }

@@ -1,7 +1,7 @@
 import { nameFiles, type SentFile, type SentUploads, sentFacts } from "../core/extras/files/uploads.ts";
 import type { Identity } from "../core/model/identity.ts";
 import { Problem } from "../core/model/problem.ts";
-import { mostFiles, namePattern } from "../core/task/file-options.ts";
+import { maxFiles, namePattern } from "../core/task/file-options.ts";
 import { bodyBytes, parseBody, textOf } from "./body.ts";
 import type { Call } from "./call.ts";
 import { fileProblem, largestFormBytes, type Part, partsOf } from "./form-parts.ts";
@@ -53,7 +53,7 @@ function filesOf(parts: readonly Part[], given: unknown): Map<string, SentFile> 
     if (fileName === undefined) throw fileProblem([name], "expected a file: the part has no file name");
     files.set(name, { facts: sentFacts(name, { contentType: part.contentType, fileName }), bytes });
   }
-  if (files.size > mostFiles) throw fileProblem([], `expected at most ${mostFiles} files`);
+  if (files.size > maxFiles) throw fileProblem([], `expected at most ${maxFiles} files`);
   return files;
 }
 

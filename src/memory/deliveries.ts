@@ -55,10 +55,10 @@ export class MemorySlowHosts implements SlowHosts {
     this.#until.set(`${tenantId}/${host}`, untilMs);
   }
 
-  async takePlace(tenantId: string, host: string, nowMs: number, most: number): Promise<boolean> {
+  async takePlace(tenantId: string, host: string, nowMs: number, max: number): Promise<boolean> {
     const name = `${tenantId}/${host}/${Math.floor(nowMs / 10_000)}`;
     const taken = this.#taken.get(name) ?? 0;
-    if (taken >= most) return false;
+    if (taken >= max) return false;
     this.#taken.set(name, taken + 1);
     return true;
   }

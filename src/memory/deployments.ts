@@ -1,4 +1,4 @@
-import { type Deployment, type Deployments, mostDeployments } from "../core/schedules/ports.ts";
+import { type Deployment, type Deployments, maxDeployments } from "../core/schedules/ports.ts";
 
 /** The ends of deployments in memory. Nothing deletes them. */
 export class MemoryDeployments implements Deployments {
@@ -21,7 +21,7 @@ export class MemoryDeployments implements Deployments {
   async newest(): Promise<Deployment[]> {
     return [...this.#byTime.values()]
       .sort((a, b) => (a.deployed_at < b.deployed_at ? 1 : -1))
-      .slice(0, mostDeployments)
+      .slice(0, maxDeployments)
       .map((deployment) => ({ ...deployment }));
   }
 }

@@ -29,9 +29,9 @@ export class MemoryFamilies implements Families {
     return copy(this.#nodes.get(nameOf(parent, node)));
   }
 
-  async pages(family: FamilyKey, from: number, most = 200): Promise<StoredPage[]> {
+  async pages(family: FamilyKey, from: number, max = 200): Promise<StoredPage[]> {
     const pages = this.#pages.get(nameOf(family, family.life)) ?? [];
-    return copy(pages.filter(({ number }) => number >= from).slice(0, most));
+    return copy(pages.filter(({ number }) => number >= from).slice(0, max));
   }
 
   async savePage(

@@ -19,16 +19,16 @@ export class MemoryFlowSettings implements FlowSettings {
     return copy([...this.#settings.values()]);
   }
 
-  async some(most: number): Promise<SomeSettings> {
+  async some(max: number): Promise<SomeSettings> {
     const sorted = (await this.all()).sort((a, b) => (a.name > b.name ? -1 : 1));
     const others = sorted.filter(({ name }) => !name.startsWith(breakersPrefix)).length;
-    const settings = sorted.slice(0, Math.max(most, others));
+    const settings = sorted.slice(0, Math.max(max, others));
     return { settings, whole: settings.length === sorted.length };
   }
 
-  async named(prefix: string, most: number): Promise<FlowSetting[]> {
+  async named(prefix: string, max: number): Promise<FlowSetting[]> {
     const named = (await this.all()).filter(({ name }) => name.startsWith(prefix));
-    return named.sort((a, b) => (a.name < b.name ? -1 : 1)).slice(0, most);
+    return named.sort((a, b) => (a.name < b.name ? -1 : 1)).slice(0, max);
   }
 
   async find(name: string): Promise<FlowSetting | undefined> {
@@ -43,11 +43,11 @@ export class MemoryFlowSettings implements FlowSettings {
     this.#settings.delete(name);
   }
 
-  async countFailure(name: string, most: number, openUntilMs: number, nowMs: number): Promise<Breaker> {
+  async countFailure(name: string, max: number, openUntilMs: number, nowMs: number): Promise<Breaker> {
     const earlier = this.#settings.get(name) as Breaker | undefined;
     const failures = (earlier?.failures ?? 0) + 1;
     const breaker: Breaker = { ...earlier, kind: "breaker", name, failures };
-    if (failures >= most) Object.assign(breaker, { openUntilMs, openedMs: breaker.openedMs ?? nowMs });
+    if (failures >= max) Object.assign(breaker, { openUntilMs, openedMs: breaker.openedMs ?? nowMs });
     this.#settings.set(name, breaker);
     return { ...breaker };
   }

@@ -16,10 +16,10 @@ export class MemoryChannels implements Channels {
   readonly #opened = new Map<string, number>();
   readonly #channels = new Map<string, { channel: Channel; expiresAtMs: number; takenBy?: string }>();
 
-  async admit({ tenant_id, principal }: Channel, minute: number, most: number): Promise<boolean> {
+  async admit({ tenant_id, principal }: Channel, minute: number, max: number): Promise<boolean> {
     const name = JSON.stringify([tenant_id, principal, minute]);
     const opened = this.#opened.get(name) ?? 0;
-    if (opened >= most) return false;
+    if (opened >= max) return false;
     this.#opened.set(name, opened + 1);
     return true;
   }
@@ -57,8 +57,8 @@ export class MemoryConnections implements OpenConnections, Listeners {
     this.#clock = clock;
   }
 
-  async count(of: Channel, most: number): Promise<number> {
-    return Math.min(most, this.#of(of).length);
+  async count(of: Channel, max: number): Promise<number> {
+    return Math.min(max, this.#of(of).length);
   }
 
   async add(connection: Connection): Promise<void> {

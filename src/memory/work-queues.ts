@@ -15,12 +15,12 @@ export class MemoryWorkQueues implements WorkQueues {
 
   async receive(
     tier: Tier,
-    { most, waitSeconds, hideSeconds }: { most: number; waitSeconds: number; hideSeconds: number },
+    { max, waitSeconds, hideSeconds }: { max: number; waitSeconds: number; hideSeconds: number },
     signal: AbortSignal,
   ): Promise<Delivery[]> {
     const untilMs = this.#clock.now() + waitSeconds * 1000;
     for (;;) {
-      const received = signal.aborted ? [] : this.#queues.take(tier, most, hideSeconds, "container");
+      const received = signal.aborted ? [] : this.#queues.take(tier, max, hideSeconds, "container");
       const leftMs = untilMs - this.#clock.now();
       if (received.length > 0 || leftMs <= 0 || signal.aborted) return received;
       const nextMs = this.#queues.nextVisibleAt(tier, "container") - this.#clock.now();

@@ -3,7 +3,7 @@ import { type AlarmView, historyMetrics, type MetricSeries } from "../core/contr
 import type { Limits } from "../core/limits/limits.ts";
 import { roles } from "../core/model/identity.ts";
 import { alarmStates } from "../core/model/words.ts";
-import { type Deployment, mostDeployments } from "../core/schedules/ports.ts";
+import { type Deployment, maxDeployments } from "../core/schedules/ports.ts";
 import type { AuditEntry, Caller, KeyInfo, Metrics, TenantInfo, TenantLimits } from "../operations/views.ts";
 import { object, sameAs, viewOf } from "./json-schema.ts";
 import { count, flag, pageOf, text, textOrNull, tier, time, timeOrNull } from "./words.ts";
@@ -111,7 +111,7 @@ const deployment = sameAs<Deployment>()(
 );
 
 object("DeploymentList", {
-  deployments: z.array(deployment).max(mostDeployments).describe("Newest first."),
+  deployments: z.array(deployment).max(maxDeployments).describe("Newest first."),
 });
 
 const entry = viewOf<AuditEntry>()("AuditEntry", {

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { uploadSchema } from "../core/extras/files/uploads.ts";
 import { channelSchema } from "../core/notify/open-channel.ts";
-import { batchSchema, idempotencyKeySchema, mostEntries, submitFields } from "../core/pipeline/submit/submit-body.ts";
+import { batchSchema, idempotencyKeySchema, maxEntries, submitFields } from "../core/pipeline/submit/submit-body.ts";
 import { childListSchema } from "../http/child-list.ts";
 import { logListSchema } from "../http/logs.ts";
 import { taskListSchema } from "../http/query.ts";
@@ -17,7 +17,7 @@ const batchBody = withName(
     tasks: z
       .array(withName("BatchEntry", z.strictObject({ ...submitFields, idempotency_key: idempotencyKeySchema })))
       .min(1)
-      .max(mostEntries),
+      .max(maxEntries),
   }),
 );
 

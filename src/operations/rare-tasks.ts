@@ -7,7 +7,7 @@ import { PermanentError } from "../core/model/errors.ts";
 import { Problem } from "../core/model/problem.ts";
 import type { TaskRecord } from "../core/model/record.ts";
 import { tiers } from "../core/model/tier.ts";
-import { mostTriesBefore, type RedeliverPorts, redeliver } from "../core/notify/deliver.ts";
+import { maxTriesBefore, type RedeliverPorts, redeliver } from "../core/notify/deliver.ts";
 import { targetOf } from "../core/notify/receivers.ts";
 import type { ViewPorts } from "../core/pipeline/end/view.ts";
 import type { EntryPorts } from "../core/pipeline/send/keep-entries.ts";
@@ -88,7 +88,7 @@ export const acts = () => {
 async function deliverAgain(ports: Ports, record: TaskRecord): Promise<string> {
   const delivery = (await ports.deliveries.ofTask(record)).at(-1);
   if (delivery === undefined) throw new Problem("conflict", "The task has no webhook that was tried.");
-  if (delivery.tries.length >= mostTriesBefore) {
+  if (delivery.tries.length >= maxTriesBefore) {
     throw new Problem("conflict", `The webhook was tried ${delivery.tries.length} times, which is the maximum.`);
   }
   const target = await targetOf(ports, delivery);

@@ -24,7 +24,7 @@ import { type PauseTarget, pauseName } from "../core/model/line.ts";
 import { Problem } from "../core/model/problem.ts";
 import type { FlowSetting, FlowSettings, Lines, Pause } from "../core/ports/flow.ts";
 import type { CatalogEntry } from "../core/task/catalog.ts";
-import { longestPerSeconds, mostPlaces, mostStarts } from "../core/task/type-limits.ts";
+import { longestPerSeconds, maxPlaces, maxStarts } from "../core/task/type-limits.ts";
 import type { RunsOn } from "../core/task/type-options.ts";
 import { type Answer, isForAll, on, type TextsOf } from "./act.ts";
 import { checkTier, type FlowPorts, pauseText, resumeText } from "./pausing.ts";
@@ -39,7 +39,7 @@ export const acts = () => {
   const onType = on<Ports, CatalogEntry>({ role: "operator", find: typeIn });
   const all = z.strictObject({ all: z.boolean().optional() });
   const rate = z.strictObject({
-    limit: z.int().min(1).max(mostStarts),
+    limit: z.int().min(1).max(maxStarts),
     per_seconds: z.int().min(1).max(longestPerSeconds),
   });
   return {
@@ -74,7 +74,7 @@ export const acts = () => {
       reach: "all",
       body: z
         .strictObject({
-          concurrency: z.int().min(1).max(mostPlaces).nullable().optional(),
+          concurrency: z.int().min(1).max(maxPlaces).nullable().optional(),
           rate: rate.nullable().optional(),
         })
         .refine((body) => body.concurrency !== undefined || body.rate !== undefined, {
@@ -102,7 +102,7 @@ function keyActs() {
   return {
     setKeyLimit: onKey({
       body: z.strictObject({
-        limit: z.int().min(1).max(mostStarts),
+        limit: z.int().min(1).max(maxStarts),
         per_seconds: z.int().min(1).max(longestPerSeconds).optional(),
         expires_in_seconds: z.int().min(1).max(longestKeyLimitSeconds).optional(),
       }),

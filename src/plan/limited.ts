@@ -1,5 +1,5 @@
-import { leastOftenMs } from "../core/extras/limits/line-ports.ts";
-import { mostInOne } from "../core/extras/limits/shards.ts";
+import { maxIntervalMs } from "../core/extras/limits/line-ports.ts";
+import { maxInOne } from "../core/extras/limits/shards.ts";
 import { placesPerUnit } from "../core/task/type-limits.ts";
 import type { Bottleneck } from "./bottleneck.ts";
 import { Durations } from "./durations.ts";
@@ -70,13 +70,13 @@ export function lineLoad({ limited, overhead, messageBytes }: Scenario, { traffi
 }
 
 function moreOf({ places = 0, startsPerSecond = 0 }: Scenario["limited"]) {
-  if (places > mostInOne) return moreOfPartitions;
+  if (places > maxInOne) return moreOfPartitions;
   if (places > placesPerUnit) return moreOfItems;
-  return { writes: 0, reads: startsPerSecond > mostInOne ? moreOfPartitions.reads : 0 };
+  return { writes: 0, reads: startsPerSecond > maxInOne ? moreOfPartitions.reads : 0 };
 }
 
 /** Looks at a key in an hour while its first task waits. */
-const looksPerHour = 3_600_000 / leastOftenMs;
+const looksPerHour = 3_600_000 / maxIntervalMs;
 
 /** Requests to SQS of a look: its message is sent, received and deleted. */
 const requestsPerLook = 3;

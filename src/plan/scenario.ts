@@ -1,11 +1,11 @@
 import * as z from "zod";
 import { longestWaitSeconds } from "../core/control/task-ends.ts";
-import { mostCalls } from "../core/extras/steps/attempt-steps.ts";
+import { maxCalls } from "../core/extras/steps/attempt-steps.ts";
 import { largestFileBytes } from "../core/model/stored-file.ts";
 import { type Tier, tiers } from "../core/model/tier.ts";
-import { mostEntries } from "../core/pipeline/submit/submit-body.ts";
-import { mostFiles } from "../core/task/file-options.ts";
-import { mostPlaces, mostStarts } from "../core/task/type-limits.ts";
+import { maxEntries } from "../core/pipeline/submit/submit-body.ts";
+import { maxFiles } from "../core/task/file-options.ts";
+import { maxPlaces, maxStarts } from "../core/task/type-limits.ts";
 import { defaultThrottle } from "../settings/config.ts";
 import { limits, type PriceName, priceRegion, prices } from "./figures.ts";
 
@@ -40,7 +40,7 @@ const tierSchema = z
     message: "expected either maxConcurrency or provisionedPollers, not both",
   });
 
-const batchSizeSchema = z.int().min(1).max(mostEntries);
+const batchSizeSchema = z.int().min(1).max(maxEntries);
 
 const burstSchema = z.strictObject({
   /** Start of the burst, in seconds from the start of the simulation. */
@@ -136,8 +136,8 @@ export const scenarioSchema = z
      */
     steps: z
       .strictObject({
-        perTask: z.int().min(0).max(mostCalls).default(0),
-        sleeps: z.int().min(0).max(mostCalls).default(0),
+        perTask: z.int().min(0).max(maxCalls).default(0),
+        sleeps: z.int().min(0).max(maxCalls).default(0),
       })
       .prefault({}),
     /**
@@ -149,8 +149,8 @@ export const scenarioSchema = z
       .strictObject({
         share: share.default(1),
         busiestKeyShare: share.default(1),
-        places: z.int().min(1).max(mostPlaces).optional(),
-        startsPerSecond: z.number().positive().max(mostStarts).optional(),
+        places: z.int().min(1).max(maxPlaces).optional(),
+        startsPerSecond: z.number().positive().max(maxStarts).optional(),
         blockedKeys: z.number().min(0).default(0),
       })
       .prefault({}),
@@ -161,7 +161,7 @@ export const scenarioSchema = z
      */
     files: z
       .strictObject({
-        perTask: z.number().min(0).max(mostFiles).default(0),
+        perTask: z.number().min(0).max(maxFiles).default(0),
         bytes: z.int().min(0).max(largestFileBytes).default(1_000_000),
         resultBytes: z.int().min(0).max(largestFileBytes).default(0),
       })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Deployments, mostDeployments } from "../../src/core/schedules/ports.ts";
+import { type Deployments, maxDeployments } from "../../src/core/schedules/ports.ts";
 
 export interface DeploymentsUnderTest {
   deployments: Deployments;
@@ -33,7 +33,7 @@ export function describeDeployments(name: string, make: () => Promise<Deployment
       await deployments.note(second);
       for (let time = 0; time < 2; time++) await deployments.note(first);
       expect(await deployments.newest()).toEqual([second, first]);
-      const more = Array.from({ length: mostDeployments }, (_, index) => ({ ...first, deployed_at: at(100 + index) }));
+      const more = Array.from({ length: maxDeployments }, (_, index) => ({ ...first, deployed_at: at(100 + index) }));
       for (const deployment of more) await deployments.note(deployment);
       expect(await deployments.newest()).toEqual(more.toReversed());
     });

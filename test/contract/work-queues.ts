@@ -30,7 +30,7 @@ export function describeWorkQueues(name: string, make: () => Promise<WorkQueuesU
       tier: Tier,
       more: { most?: number; waitSeconds?: number; hideSeconds?: number } = {},
       signal = going,
-    ) => under.workQueues.receive(tier, { most: 10, waitSeconds: 1, hideSeconds: 60, ...more }, signal);
+    ) => under.workQueues.receive(tier, { max: 10, waitSeconds: 1, hideSeconds: 60, ...more }, signal);
     const received = (...args: Parameters<typeof receive>) => under.whileTimeRuns(receive(...args));
     const send = async (tier: Tier, more: { runsOn?: "container"; solo?: boolean; redrives?: number } = {}) => {
       const envelope = envelopeOf(newRecord());

@@ -161,18 +161,18 @@ function queuesFor(world: World, from: Invocation): Queues {
 export function flowPortsFor(
   world: World,
   from: Invocation,
-): Pick<WorkPorts, "lines" | "flowSettings" | "flow" | "limiter" | "audit" | "bucketSize" | "mostInOne" | "shareMs"> {
+): Pick<WorkPorts, "lines" | "flowSettings" | "flow" | "limiter" | "audit" | "bucketSize" | "maxInOne" | "shareMs"> {
   const clock = clockFor(world, from);
   const flowSettings = asking(world, from, "settings", world.flowSettings);
   const lines = asking<Lines>(world, from, "lines", world.lines);
   const { FlowBook } = world.core.flowBook;
   const audit = asking(world, from, "audit", world.audit);
-  const { bucketSize, mostInOne, shareMs } = world;
+  const { bucketSize, maxInOne, shareMs } = world;
   return {
     ...{ lines, flowSettings, audit, flow: new FlowBook({ clock, log: silent, flowSettings }) },
     limiter: world.core.limits.limiter,
     ...(bucketSize !== undefined && { bucketSize }),
-    ...(mostInOne !== undefined && { mostInOne }),
+    ...(maxInOne !== undefined && { maxInOne: maxInOne }),
     ...(shareMs !== undefined && { shareMs }),
   };
 }

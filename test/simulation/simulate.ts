@@ -204,7 +204,7 @@ function newWorld(seed: number, core: Core, tell: boolean, given: GivenTheme | u
         took: (line, task) => world.witness.turns.took(line, task),
       },
     }),
-    mostInOne: sharded ? 0 : undefined,
+    maxInOne: sharded ? 0 : undefined,
     shareMs: isShort ? 3_000 : undefined,
     // In every fourth world each place of a line is an item of its own.
     bucketSize: seed % 4 === 3 ? 1 : undefined,

@@ -155,7 +155,7 @@ export const stepMutations: readonly Mutation[] = [
     name: "steps: a parent begins to wait, although a signal came since its entries were kept",
     file: "pipeline/work/settle-waiting.ts",
     in: "settleWaiting",
-    find: "...(tries < mostTries && sameSignals(record)),",
+    find: "...(tries < maxTries && sameSignals(record)),",
     replace: "",
     test: "test/core/extras/steps/keep.test.ts",
   },

@@ -43,7 +43,7 @@ export interface World {
   /** Places in a bucket of a line. Undefined: as deployed. */
   bucketSize: number | undefined;
   /** Places, or starts a second, of a line that has no shards. Undefined: as deployed. */
-  mostInOne: number | undefined;
+  maxInOne: number | undefined;
   /** Milliseconds for which a worker goes on with a line. Undefined: as deployed. */
   shareMs: number | undefined;
   flowSettings: MemoryFlowSettings;

@@ -1,6 +1,6 @@
 import { Problem } from "../model/problem.ts";
 import { isKept, iso, type TaskKey, type TaskRecord } from "../model/record.ts";
-import { mostTriesBefore, redeliver } from "../notify/deliver.ts";
+import { maxTriesBefore, redeliver } from "../notify/deliver.ts";
 import { targetOf } from "../notify/receivers.ts";
 import * as extras from "../pipeline/send/extras.ts";
 import type { EntryPorts } from "../pipeline/send/keep-entries.ts";
@@ -93,7 +93,7 @@ async function redeliverOne(ports: ActPorts, key: TaskKey, id: string): Promise<
   const delivery = await ports.deliveries.get(key, id);
   if (delivery === undefined) return "skipped";
   if (delivery.state === "pending") return "done";
-  if (delivery.tries.length >= mostTriesBefore) return "failed";
+  if (delivery.tries.length >= maxTriesBefore) return "failed";
   if ("error" in (await targetOf(ports, delivery))) return "failed";
   await redeliver(ports, delivery);
   return "done";

@@ -18,7 +18,7 @@ const readPerItem = 10;
 const fewestOfEach = 10;
 
 /** No further tenant of a chained list is read after this time, in milliseconds: the request must be answered. */
-const mostReadMs = 2_500;
+const maxReadMs = 2_500;
 
 export interface PageQuery {
   limit: number;
@@ -83,7 +83,7 @@ export async function chainTenants<T>(
   read: ReadOfTenant<T>,
   { limit, from }: PageQuery,
 ): Promise<Page<T>> {
-  const endMs = clock.now() + mostReadMs;
+  const endMs = clock.now() + maxReadMs;
   const items: T[] = [];
   for await (const { tenantId, key } of placesFrom(tenants, positionOf(from))) {
     const page = await read(tenantId, { limit: limit - items.length, from: key });

@@ -20,7 +20,7 @@ import { type GivenInput, storeGiven } from "./given-input.ts";
 import { notAtHand, notWaiting, runNow, stillWaits, waitsForItsTime } from "./run-now.ts";
 
 /** Number of tries while the task changes at the same time. */
-const mostTries = 3;
+const maxTries = 3;
 
 /**
  * Moves the time for which a task waits: its start, or for an operator also its next attempt. The record changes first,
@@ -40,7 +40,7 @@ export async function reschedule(
   mayMoveRetry: boolean,
 ): Promise<TaskRecord> {
   let current: TaskRecord | undefined = record;
-  for (let tries = 0; tries < mostTries && current !== undefined; tries++) {
+  for (let tries = 0; tries < maxTries && current !== undefined; tries++) {
     const nowMs = ports.clock.now();
     if (!isKept(current, nowMs)) throw noSuchTask();
     if (!mayMoveRetry && !isUnstarted(current)) throw notYours();
@@ -96,7 +96,7 @@ export interface MovePorts extends DispatchPorts {
  */
 export async function changePriority(ports: MovePorts, record: TaskRecord, priority: Tier): Promise<TaskRecord> {
   let current = record;
-  for (let tries = 0; tries < mostTries; tries++) {
+  for (let tries = 0; tries < maxTries; tries++) {
     const nowMs = ports.clock.now();
     const retrying = current.retrying_in !== undefined;
     const changed = await ports.records.change(current, {
@@ -185,7 +185,7 @@ export async function changeInput(
   given: GivenInput,
 ): Promise<TaskRecord> {
   let current: TaskRecord | undefined = record;
-  for (let tries = 0; tries < mostTries && current !== undefined; tries++) {
+  for (let tries = 0; tries < maxTries && current !== undefined; tries++) {
     mustWait(current, ports.clock.now(), (status) => `The input of a task that is ${status} cannot be changed.`);
     const envelope = await storeGiven(ports, current, given, current.purge_at);
     const changed = await nameInput(ports, current, envelope);

@@ -26,7 +26,7 @@ export interface ControlPorts extends EndPorts {
 }
 
 /** Number of tries when the task's status changes at the same time. */
-const mostTries = 3;
+const maxTries = 3;
 
 /** Delay in seconds of the first message of a retry, which is sent before the record is changed. */
 const safetyDelaySeconds = 30;
@@ -68,7 +68,7 @@ export async function cancelAny(
 ): Promise<TaskRecord> {
   const asked = { ...(now && { cancel_now: true as const }), ...(supersededBy && { superseded_by: supersededBy }) };
   let current: TaskRecord | undefined = record;
-  for (let tries = 0; tries < mostTries && current !== undefined; tries++) {
+  for (let tries = 0; tries < maxTries && current !== undefined; tries++) {
     const nowIso = iso(ports.clock.now());
     const status = statusAt(current, nowIso);
     // Also when the write below was made at its first try, whose answer was lost.
@@ -228,7 +228,7 @@ export async function extend(
   retentionSeconds: number,
 ): Promise<TaskRecord> {
   let current: TaskRecord | undefined = record;
-  for (let tries = 0; tries < mostTries && current !== undefined; tries++) {
+  for (let tries = 0; tries < maxTries && current !== undefined; tries++) {
     const changed = await tryExtend(ports, current, retentionSeconds);
     if (changed.done) return changed.record;
     current = changed.record;

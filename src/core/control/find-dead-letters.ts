@@ -103,7 +103,7 @@ export interface ReadPorts {
  * Maximum number of dead letters that a filter reads for an operation or for groups: they are all read while the
  * request waits.
  */
-export const mostDeadLetters = 10_000;
+export const maxDeadLetters = 10_000;
 
 /** Number of dead letters that a filter reads at once. */
 export const pageSize = 100;
@@ -245,7 +245,7 @@ export interface ReadSoFar {
 
 /**
  * Returns all dead letters that match a filter.
- * @throws Problem `invalid_input` when the filter's time span has more than `mostLetters`
+ * @throws Problem `invalid_input` when the filter's time span has more than `maxLetters`
  */
 export async function matchByFilter(
   ports: ReadPorts,
@@ -258,7 +258,7 @@ export async function matchByFilter(
   for await (const { read, matched } of readDeadLetters(ports, tenantId, filter)) {
     sum.read += read - before;
     before = read;
-    if (sum.read > mostDeadLetters) throw tooMany();
+    if (sum.read > maxDeadLetters) throw tooMany();
     all.push(...matched);
   }
   return all;
@@ -267,9 +267,9 @@ export async function matchByFilter(
 const tooMany = () =>
   new Problem(
     "invalid_input",
-    `filter: its time span has more than ${mostDeadLetters} dead letters, the maximum for one operation. ` +
+    `filter: its time span has more than ${maxDeadLetters} dead letters, the maximum for one operation. ` +
       "Narrow it with failed_after and failed_before.",
-    { errors: [{ path: "/filter", message: `expected a time span with at most ${mostDeadLetters} dead letters` }] },
+    { errors: [{ path: "/filter", message: `expected a time span with at most ${maxDeadLetters} dead letters` }] },
   );
 
 /** Returns those of the tenant's tasks with the given ids that are dead letters. */

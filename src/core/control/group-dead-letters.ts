@@ -6,7 +6,7 @@ import { groupsOf, ofEach } from "./all-tenants.ts";
 import {
   type DeadLetterFilter,
   errorFingerprint,
-  mostDeadLetters,
+  maxDeadLetters,
   pageSize,
   type ReadPorts,
   readDeadLetters,
@@ -74,10 +74,10 @@ export interface LetterGroups {
  * No page is read after this time, in milliseconds: the last one still has its time before the request must be
  * answered.
  */
-const mostReadMs = 3_500;
+const maxReadMs = 3_500;
 
 /**
- * Groups a tenant's dead letters by type and fingerprint. It reads the newest `mostLetters` of the filter's time span
+ * Groups a tenant's dead letters by type and fingerprint. It reads the newest `maxLetters` of the filter's time span
  * at most.
  */
 export async function groupDeadLetters(
@@ -85,30 +85,30 @@ export async function groupDeadLetters(
   tenantId: string,
   filter: DeadLetterFilter,
 ): Promise<LetterGroups> {
-  const endMs = ports.clock.now() + mostReadMs;
+  const endMs = ports.clock.now() + maxReadMs;
   const groups = new Map<string, LetterGroupView>();
-  const complete = await readInto(groups, ports, { tenantId, filter, most: mostDeadLetters, endMs });
+  const complete = await readInto(groups, ports, { tenantId, filter, max: maxDeadLetters, endMs });
   return answerOf(groups, complete);
 }
 
 /**
- * Groups the dead letters of all tenants, with the number of each tenant's. It reads `mostLetters` at most, an equal
+ * Groups the dead letters of all tenants, with the number of each tenant's. It reads `maxLetters` at most, an equal
  * share of each tenant's newest.
  */
 export async function groupDeadLettersOfAll(
   ports: ReadPorts & { tenants: TenantList },
   filter: DeadLetterFilter,
 ): Promise<LetterGroups> {
-  const endMs = ports.clock.now() + mostReadMs;
+  const endMs = ports.clock.now() + maxReadMs;
   const groups = new Map<string, LetterGroupView>();
-  let left = mostDeadLetters;
+  let left = maxDeadLetters;
   let complete = true;
   for await (const ids of groupsOf(ports.tenants)) {
     if (left < pageSize || ports.clock.now() >= endMs) return answerOf(groups, false);
-    const most = Math.max(pageSize, Math.floor(left / Math.max(1, ids.length)));
+    const max = Math.max(pageSize, Math.floor(left / Math.max(1, ids.length)));
     const read = await ofEach(ids, async (tenantId) => {
       const own = new Map<string, LetterGroupView>();
-      const all = ports.clock.now() < endMs && (await readInto(own, ports, { tenantId, filter, most, endMs }));
+      const all = ports.clock.now() < endMs && (await readInto(own, ports, { tenantId, filter, max, endMs }));
       for (const [key, group] of own) addGroup(groups, key, group, tenantId);
       left -= [...own.values()].reduce((sum, { count }) => sum + count, 0);
       return all;
@@ -134,7 +134,7 @@ function addGroup(groups: Map<string, LetterGroupView>, key: string, own: Letter
 interface TenantRead {
   tenantId: string;
   filter: DeadLetterFilter;
-  most: number;
+  max: number;
   endMs: number;
 }
 
@@ -142,11 +142,11 @@ interface TenantRead {
 async function readInto(
   groups: Map<string, LetterGroupView>,
   ports: ReadPorts,
-  { tenantId, filter, most, endMs }: TenantRead,
+  { tenantId, filter, max, endMs }: TenantRead,
 ): Promise<boolean> {
   for await (const { read, matched, more } of readDeadLetters(ports, tenantId, filter)) {
     for (const record of matched) addTo(groups, record);
-    if (more && (read + pageSize > most || ports.clock.now() >= endMs)) return false;
+    if (more && (read + pageSize > max || ports.clock.now() >= endMs)) return false;
   }
   return true;
 }

@@ -10,7 +10,7 @@ import type { Clock, Page, Records } from "../ports/tasks.ts";
 import type { PageQuery } from "./all-tenants.ts";
 
 /** The most index pages that one answer reads: a filter that matches little makes short pages instead of long waits. */
-const mostPages = 5;
+const maxPages = 5;
 
 /** Selects tasks. An absent field selects all. */
 export interface TaskFilter {
@@ -81,7 +81,7 @@ export async function collect(
 ): Promise<Page<TaskRecord>> {
   const items: TaskRecord[] = [];
   let next = from;
-  for (let pages = 0; pages < mostPages; pages++) {
+  for (let pages = 0; pages < maxPages; pages++) {
     const page = await read(next, limit);
     for (const record of page.items) {
       if (!wanted(record)) continue;
@@ -101,7 +101,7 @@ function sortKeyOfLast(items: readonly TaskRecord[], sortKey: (record: TaskRecor
 }
 
 /** Pages of children that one answer reads: a filter that matches little makes short pages instead of long waits. */
-const mostChildPages = 10;
+const maxChildPages = 10;
 
 /**
  * One page of a task's children, in the order of their spawn. `next` is the position of the next child: `page.place`.
@@ -119,7 +119,7 @@ export async function listChildren(
   const items: TaskRecord[] = [];
   let pages = 0;
   for await (const { page, children } of childPages(ports, parent, firstPage)) {
-    if (pages === mostChildPages) return { items, next: `${page}.0` };
+    if (pages === maxChildPages) return { items, next: `${page}.0` };
     const first = page === firstPage ? firstPlace : 0;
     pages += 1;
     const found = children.filter((child) => (child.family_place ?? 0) >= first && matches(child));
@@ -142,7 +142,7 @@ export interface TenantCounts {
 }
 
 /** The newest tasks and dead letters of a tenant that are counted, at most: no index counts them. */
-export const mostCounted = 1_000;
+export const maxCounted = 1_000;
 
 const pageSize = 100;
 
@@ -159,7 +159,7 @@ export async function countTenant(
     count: (record: TaskRecord) => void,
   ): Promise<void> => {
     let from: string | undefined;
-    for (let seen = 0; seen < mostCounted && clock.now() < endMs; seen += pageSize) {
+    for (let seen = 0; seen < maxCounted && clock.now() < endMs; seen += pageSize) {
       const page = await pageFrom(from);
       for (const record of page.items) if (isKept(record, now)) count(record);
       from = page.next;
@@ -187,7 +187,7 @@ export async function countTenant(
 }
 
 /** Maximum bytes of the items in one answer: Lambda refuses an answer of more than 6 MB. */
-const mostBytes = 5_000_000;
+const maxBytes = 5_000_000;
 
 /** The room in one answer for the items of a list. */
 export class AnswerRoom {
@@ -198,7 +198,7 @@ export class AnswerRoom {
     // Lambda's answer is JSON that contains the body as a text, so the body's quotes and backslashes are escaped once
     // more.
     const bytes = Buffer.byteLength(JSON.stringify(JSON.stringify(item)));
-    if (this.#bytes > 0 && this.#bytes + bytes > mostBytes) return false;
+    if (this.#bytes > 0 && this.#bytes + bytes > maxBytes) return false;
     this.#bytes += bytes;
     return true;
   }

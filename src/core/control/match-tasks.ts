@@ -16,7 +16,7 @@ interface MatchPorts extends Pick<ControlPorts, "types"> {
 }
 
 /** Maximum number of tasks that a filter reads for an operation: they are all read while its request waits. */
-export const mostTasks = 10_000;
+export const maxTasks = 10_000;
 
 const pageSize = 100;
 
@@ -44,7 +44,7 @@ function matcherFor(ports: MatchPorts, action: TaskAction): (record: TaskRecord)
 /**
  * Returns all tasks that match a filter and that the action can change: for a cancel those that have not ended and are
  * cancellable, for a retry those that have failed, also discarded ones; for a run-now those that wait for their time.
- * @throws Problem `invalid_input` when the filter's time span has more than `mostTasks`
+ * @throws Problem `invalid_input` when the filter's time span has more than `maxTasks`
  */
 export async function matchTasksByFilter(
   ports: MatchPorts,
@@ -62,7 +62,7 @@ export async function matchTasksByFilter(
     // Without the filter's other fields, which would let a page read any number of entries.
     const page = await ports.records.list({ tenantId, createdAfter, createdBefore, limit: pageSize, from });
     sum.read += page.items.length;
-    if (sum.read > mostTasks) throw tooMany();
+    if (sum.read > maxTasks) throw tooMany();
     all.push(...page.items.filter((record) => isSelected(filter, record, now) && matches(record)));
     from = page.next;
   } while (from !== undefined);
@@ -72,9 +72,9 @@ export async function matchTasksByFilter(
 const tooMany = () =>
   new Problem(
     "invalid_input",
-    `filter: its time span has more than ${mostTasks} tasks, the maximum for one operation. ` +
+    `filter: its time span has more than ${maxTasks} tasks, the maximum for one operation. ` +
       "Narrow it with created_after and created_before.",
-    { errors: [{ path: "/filter", message: `expected a time span with at most ${mostTasks} tasks` }] },
+    { errors: [{ path: "/filter", message: `expected a time span with at most ${maxTasks} tasks` }] },
   );
 
 /**

@@ -45,12 +45,12 @@ export interface MetricHistory {
 }
 
 /** Most values of a series. */
-const mostPoints = 72;
+const maxPoints = 72;
 
 /** The last hours up to now, in periods of whole minutes, at most 72 of them. */
 export function spanOf(nowMs: number, hours: number): MetricSpan {
   const seconds = hours * 3600;
-  const periodSeconds = Math.max(60, Math.ceil(seconds / mostPoints / 60) * 60);
+  const periodSeconds = Math.max(60, Math.ceil(seconds / maxPoints / 60) * 60);
   const to = Math.ceil(nowMs / 1000 / periodSeconds) * periodSeconds;
   return { from: to - Math.ceil(seconds / periodSeconds) * periodSeconds, to, periodSeconds };
 }

@@ -13,7 +13,7 @@ import { wakeOf } from "../task/step-calls.ts";
 import { deleteOneOff } from "./control.ts";
 
 /** Number of tries while the task changes at the same time. */
-const mostTries = 3;
+const maxTries = 3;
 
 /** Ends a task's wait. Not done: the task changed at the same time. */
 export type Hasten = (record: TaskRecord) => Promise<Changed>;
@@ -40,7 +40,7 @@ export const waitsForItsTime = (record: TaskRecord, nowIso: string): boolean => 
  */
 export async function runNow(ports: EndPorts, record: TaskRecord, endSleep?: Hasten): Promise<TaskRecord> {
   let current: TaskRecord | undefined = record;
-  for (let tries = 0; tries < mostTries && current !== undefined; tries++) {
+  for (let tries = 0; tries < maxTries && current !== undefined; tries++) {
     const nowIso = iso(ports.clock.now());
     if (!isKept(current, Date.parse(nowIso))) throw noSuchTask();
     const ends: Hasten =

@@ -38,7 +38,7 @@ const windowSize = 10;
 const reserveSeconds = 60;
 
 /** Number of tries of a task while a port is unavailable, and the wait after the first one; later waits are longer. */
-const mostTries = 3;
+const maxTries = 3;
 const retryWaitMs = 1_000;
 
 /**
@@ -240,14 +240,14 @@ async function processOne(ports: OperationPorts, run: Run, matched: Matched, may
       return outcome === "skipped" && triedBefore ? "done" : outcome;
     } catch (error) {
       if (!mayPass(error, tries)) return logFailure(run, matched, error);
-      if (tries === mostTries) throw error;
+      if (tries === maxTries) throw error;
       await wait(ports, retryWaitMs * tries);
     }
   }
 }
 
 const mayPass = (error: unknown, tries: number): boolean =>
-  error instanceof PortUnavailable || (error instanceof Overtaken && tries < mostTries);
+  error instanceof PortUnavailable || (error instanceof Overtaken && tries < maxTries);
 
 /** Not ended by a cancel: the outcome of a task that has begun is counted. */
 const wait = ({ clock }: OperationPorts, ms: number): Promise<void> =>

@@ -13,13 +13,13 @@ import { isSelected, type TaskFilter } from "./list.ts";
 
 /** Tasks that a part reads at a time, and the most of one answer. */
 const pageSize = 500;
-const mostRead = 20_000;
+const maxRead = 20_000;
 
 /** An answer begins no further page after this time, in milliseconds, so that it is quick. */
 const answerMs = 600;
 
 /** The shortest start of a task's id that a search finds. */
-const leastIdCharacters = 4;
+const minIdCharacters = 4;
 
 export interface SearchPorts {
   records: Records;
@@ -162,7 +162,7 @@ function take(search: Search, part: PartOfSearch, records: readonly TaskRecord[]
 }
 
 const isLong = ({ clock }: SearchPorts, { nowMs }: Search, { read }: Answer): boolean =>
-  read >= mostRead || (read > 0 && clock.now() - nowMs >= answerMs);
+  read >= maxRead || (read > 0 && clock.now() - nowMs >= answerMs);
 
 const sortKey = (record: TaskRecord): string => `${record.created_at}#${record.task_id}`;
 
@@ -185,7 +185,7 @@ function partOf(search: Search, record: TaskRecord): PartOfSearch | undefined {
   const hasTerms = identity.role !== "submitter" && Date.parse(record.created_at) + termSeconds * 1000 > begunMs;
   if (term !== undefined) return hasTerms ? term : "scan";
   const isFound =
-    (text.length >= leastIdCharacters && record.task_id.startsWith(text)) ||
+    (text.length >= minIdCharacters && record.task_id.startsWith(text)) ||
     record.correlation_id.toLowerCase() === text ||
     record.error?.toLowerCase().includes(text) === true;
   return isFound ? "scan" : undefined;

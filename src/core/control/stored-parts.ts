@@ -11,7 +11,7 @@ import { AnswerRoom } from "./list.ts";
 const largestShownBytes = 16 * 1024;
 
 /** The most entries that are shown. */
-const mostEntries = 1_000;
+const maxEntries = 1_000;
 
 /** A stored entry of a task as clients see it: names and order of the fields are part of the API. */
 export interface StepView {
@@ -46,7 +46,7 @@ export async function stepsOf(
   const entries = await steps.load(record);
   const last = Number.MAX_SAFE_INTEGER;
   const inOrder = entries.toSorted((a, b) => (a.order ?? last) - (b.order ?? last) || (a.name < b.name ? -1 : 1));
-  const shown = inOrder.slice(0, mostEntries);
+  const shown = inOrder.slice(0, maxEntries);
   const views = shown.map(viewOf);
   if (isSensitive) return views;
   const room = new AnswerRoom();

@@ -53,10 +53,10 @@ const readers = 4;
 /** Minimum speed of a pass, from which its length is computed: far below the speed that `readers` reach. */
 const deadLettersPerSecond = 200;
 
-const leastHoldSeconds = 60;
+const minHoldSeconds = 60;
 
 /** Maximum length of a pass: SQS allows at most 120,000 messages in flight. */
-const longestHoldSeconds = leastHoldSeconds + 120_000 / deadLettersPerSecond;
+const longestHoldSeconds = minHoldSeconds + 120_000 / deadLettersPerSecond;
 
 /** A pass stops reading this time before its hold ends, in milliseconds, to release its messages in time. */
 const marginMs = 10_000;
@@ -113,7 +113,7 @@ async function lock(ports: SweepPorts, tier: Tier, { owner, endMs, signal }: Swe
 }
 
 const holdSecondsFor = (deadLetters: number): number =>
-  Math.min(longestHoldSeconds, leastHoldSeconds + Math.ceil(deadLetters / deadLettersPerSecond));
+  Math.min(longestHoldSeconds, minHoldSeconds + Math.ceil(deadLetters / deadLettersPerSecond));
 
 /** Releases the lock. When that fails, the lock expires by itself. */
 const unlock = (ports: SweepPorts, tier: Tier, { owner, log }: Sweeper): Promise<void> =>
@@ -131,7 +131,7 @@ interface DeletedNames {
 const namesKeptSeconds = 300;
 
 /** Maximum number of stored names: far below the size limit of an item in the table. */
-const mostNames = 10_000;
+const maxNames = 10_000;
 
 /** Key of the names that a tier's sweeps deleted. Only the holder of the lock writes them. */
 const namesKey = (tier: Tier) => ({ tenant_id: systemTenant, task_id: `sweep of ${tier}` });
@@ -149,7 +149,7 @@ async function saveNames(
   deleted: ReadonlySet<string>,
 ) {
   const now = ports.clock.now();
-  let room = mostNames;
+  let room = maxNames;
   const newestFirst = [{ at: iso(now), names: [...deleted] }, ...earlier.toReversed()];
   const kept = newestFirst.filter(({ names }) => {
     room -= names.length;

@@ -59,7 +59,7 @@ const longPauseMs = 800;
 const fewTasks = 200;
 
 /** Shortest pause between two reads, when the reads take long. */
-const leastPauseMs = 100;
+const minPauseMs = 100;
 
 /** A read that is not older than this is still true when the time of a wait is over, in milliseconds. */
 const freshMs = 1_000;
@@ -130,7 +130,7 @@ export class TaskEnds {
     let readSince = clock.now();
     while (this.#watched.size > 0) {
       const pauseMs = this.#watched.size > fewTasks ? longPauseMs : usualPauseMs;
-      const nextMs = Math.max(leastPauseMs, readSince + pauseMs - clock.now());
+      const nextMs = Math.max(minPauseMs, readSince + pauseMs - clock.now());
       await new Promise<void>((resolve) => void clock.after(nextMs, resolve));
       readSince = clock.now();
       await this.#readAll();

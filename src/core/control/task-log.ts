@@ -53,13 +53,13 @@ const soonMs = 200;
 const submitMs = 5_000;
 
 /** Calls of one request, at most: each may read a part of its span and find nothing. */
-const mostCalls = 6;
+const maxCalls = 6;
 
 /** No further call is made after so many bytes of lines: an answer has at most 6 MB. */
-const mostBytes = 1_500_000;
+const maxBytes = 1_500_000;
 
 /** No further call is made after this time, in milliseconds: the request must be answered. */
-const mostReadMs = 3_000;
+const maxReadMs = 3_000;
 
 export interface TaskLogPorts {
   clock: Clock;
@@ -116,8 +116,8 @@ export async function taskLogPage(ports: TaskLogPorts, query: LogQuery): Promise
   const lines: LogLine[] = [];
   let position = positionOf(query);
   let bytes = 0;
-  for (let calls = 0; calls < mostCalls && lines.length < limit; calls++) {
-    if (bytes > mostBytes || clock.now() - startedMs > mostReadMs) break;
+  for (let calls = 0; calls < maxCalls && lines.length < limit; calls++) {
+    if (bytes > maxBytes || clock.now() - startedMs > maxReadMs) break;
     const span = nextSpan(ports, query, position);
     if (span === undefined) return { lines, next: isComplete(ports, query, position) ? undefined : textOf(position) };
     const token = position.open?.token;

@@ -2,7 +2,7 @@ import { Problem } from "../model/problem.ts";
 import { type Tier, tiers } from "../model/tier.ts";
 import type { Clock, Log } from "../ports/tasks.ts";
 import { Backpressure, type BackpressurePorts } from "./backpressure.ts";
-import { type AllLimits, type DepthBounds, type Limits, leastUploadBytes, mergeLimits } from "./limits.ts";
+import { type AllLimits, type DepthBounds, type Limits, mergeLimits, minUploadBytes } from "./limits.ts";
 import { hourOf, type LimitStore, type OpenCount, type StoredLimits, type Usage } from "./ports.ts";
 import { Quota, type QuotaPorts } from "./quota.ts";
 import { RateLimiter } from "./rate.ts";
@@ -144,7 +144,7 @@ function checkSize(bytes: number, { request_bytes: bound }: Limits): void {
 const readEveryMs = 10_000;
 
 /** Maximum number of tenants whose own limits a process remembers. */
-const mostTenants = 10_000;
+const maxTenants = 10_000;
 
 interface LimitBookPorts {
   clock: Clock;
@@ -191,7 +191,7 @@ export class LimitBook {
   }
 
   #ownOf(tenantId: string): Promise<Limits | undefined> {
-    if (this.#tenants.size >= mostTenants) this.#tenants.clear();
+    if (this.#tenants.size >= maxTenants) this.#tenants.clear();
     const cached = this.#fresh(this.#tenants.get(tenantId), () => this.#ports.limits.ofTenant(tenantId));
     this.#tenants.set(tenantId, cached);
     return cached.value;
@@ -249,7 +249,7 @@ class UploadQuota {
   /** @returns The bytes that were counted. @throws Problem `quota_exceeded` */
   async take(tenantId: string, sizeBytes: number, { open_upload_bytes: bound }: Limits): Promise<number> {
     if (bound == null) return 0;
-    const bytes = Math.max(sizeBytes, leastUploadBytes);
+    const bytes = Math.max(sizeBytes, minUploadBytes);
     if (await this.#reserve(tenantId, bytes, bound)) return bytes;
     throw new Problem(
       "quota_exceeded",

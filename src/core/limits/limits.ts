@@ -31,7 +31,7 @@ export const defaultSchedules = 100;
 export const defaultOpenUploadBytes = 100 * 1024 ** 3;
 
 /** Bytes as which a small upload counts, so that the limit bounds the number of uploads as well. */
-export const leastUploadBytes = 1024 ** 2;
+export const minUploadBytes = 1024 ** 2;
 
 export const limitNames = [
   "submits_per_second",

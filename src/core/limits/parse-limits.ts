@@ -4,8 +4,8 @@ import { tiers } from "../model/tier.ts";
 import { type AllLimits, depthBounds, limitBounds, limitNames, noLimits } from "./limits.ts";
 
 /** A number, or `none` or null for no limit. */
-const orNone = (number: z.ZodNumber, [least, most]: readonly [number, number]) =>
-  z.preprocess((value) => (value === "none" ? null : value), number.min(least).max(most).nullable()).optional();
+const orNone = (number: z.ZodNumber, [min, max]: readonly [number, number]) =>
+  z.preprocess((value) => (value === "none" ? null : value), number.min(min).max(max).nullable()).optional();
 
 /** Limits as operators write them; `none` removes a limit that the default sets. */
 export const limitsSchema = z.strictObject({

@@ -17,7 +17,7 @@ const quietMs = 2_000;
 const auditEveryMs = 60_000;
 
 /** Maximum number of list pages that an audit reads. */
-const mostAuditPages = 40;
+const maxAuditPages = 40;
 
 /**
  * Maximum size of a batch of tokens, as a fraction of the free places: other processes cannot use them until they are
@@ -26,7 +26,7 @@ const mostAuditPages = 40;
 const batchShare = 0.02;
 
 /** Maximum number of tenants whose counts a process remembers. */
-const mostTenants = 10_000;
+const maxTenants = 10_000;
 
 /** `Retry-After` of a refused submit, in seconds. */
 const retryAfterSeconds = 2;
@@ -58,8 +58,8 @@ export class Quota {
   /** @throws Problem `quota_exceeded` */
   async take(tenantId: string, bound: number): Promise<void> {
     const room = bound - (this.#seen.get(tenantId) ?? 0);
-    const most = Math.max(1, Math.floor(room * batchShare));
-    const retryAtMs = await this.#batches.take(tenantId, most, this.#refill(tenantId, bound));
+    const max = Math.max(1, Math.floor(room * batchShare));
+    const retryAtMs = await this.#batches.take(tenantId, max, this.#refill(tenantId, bound));
     if (retryAtMs === undefined) return;
     throw new Problem("quota_exceeded", `This tenant already has ${bound} tasks in progress, its limit.`, {
       retryAfterSeconds,
@@ -89,7 +89,7 @@ export class Quota {
   async #reserve(tenantId: string, { by, atMost, nowMs }: Parameters<Usage["reserve"]>[1]): Promise<number> {
     const reserve = async (count: number) => {
       const reserved = await this.#ports.usage.reserve(tenantId, { by: count, atMost, nowMs });
-      if (this.#seen.size >= mostTenants) this.#seen.clear();
+      if (this.#seen.size >= maxTenants) this.#seen.clear();
       this.#seen.set(tenantId, reserved.open.total);
       return reserved;
     };
@@ -128,7 +128,7 @@ export class Quota {
     const now = clock.now();
     if (now - open.reservedAtMs < quietMs) return false;
     if (!(await usage.beginAudit(tenantId, now, now - auditEveryMs))) return false;
-    let pages = mostAuditPages;
+    let pages = maxAuditPages;
     for (const [hour, counted] of open.hours) {
       if (counted === 0) continue;
       const found = await this.#countOpen(tenantId, hour, pages);
@@ -140,19 +140,19 @@ export class Quota {
   }
 
   /**
-   * Counts the tasks of an hour that are in progress. `open` is absent when they are on more than `mostPages` pages.
+   * Counts the tasks of an hour that are in progress. `open` is absent when they are on more than `maxPages` pages.
    */
-  async #countOpen(tenantId: string, hour: number, mostPages: number): Promise<{ open?: number; pages: number }> {
+  async #countOpen(tenantId: string, hour: number, maxPages: number): Promise<{ open?: number; pages: number }> {
     const span = { createdAfter: iso(startOfHour(hour)), createdBefore: iso(startOfHour(hour + 1)) };
     let open = 0;
     let from: string | undefined;
-    for (let pages = 1; pages <= mostPages; pages++) {
+    for (let pages = 1; pages <= maxPages; pages++) {
       const page = await this.#ports.records.list({ tenantId, ...span, limit: 100, from });
       open += page.items.filter((record) => isInProgress(record) && isKept(record, this.#ports.clock.now())).length;
       from = page.next;
       if (from === undefined) return { open, pages };
     }
-    return { pages: mostPages };
+    return { pages: maxPages };
   }
 }
 

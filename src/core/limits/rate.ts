@@ -40,8 +40,8 @@ export class RateLimiter {
 
   /** @throws Problem `rate_limited` */
   async take(tenantId: string, rate: Rate): Promise<void> {
-    const most = Math.max(1, Math.floor(Math.min(rate.perSecond, rate.burst) * batchShare));
-    const retryAtMs = await this.#batches.take(tenantId, most, this.#refill(tenantId, rate));
+    const max = Math.max(1, Math.floor(Math.min(rate.perSecond, rate.burst) * batchShare));
+    const retryAtMs = await this.#batches.take(tenantId, max, this.#refill(tenantId, rate));
     if (retryAtMs === undefined) return;
     throw new Problem("rate_limited", `This tenant may submit at most ${rate.perSecond} tasks per second.`, {
       retryAfterSeconds: this.#retryAfterSeconds(tenantId, rate, retryAtMs),

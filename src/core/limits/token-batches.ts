@@ -13,7 +13,7 @@ const shortestWaitMs = 50;
 const longestWaitMs = 1_000;
 
 /** Maximum number of tenants whose batches a process keeps. */
-const mostTenants = 10_000;
+const maxTenants = 10_000;
 
 /** Answer of the shared count to a request for tokens. */
 export interface TokenGrant {
@@ -83,9 +83,9 @@ export class TokenBatches {
 
   /**
    * Takes one token. Returns undefined when it was taken, else the time, in epoch milliseconds, at which to try again.
-   * @param most Maximum size of a batch.
+   * @param max Maximum size of a batch.
    */
-  async take(tenantId: string, most: number, refill: Refill): Promise<number | undefined> {
+  async take(tenantId: string, max: number, refill: Refill): Promise<number | undefined> {
     const batch = this.#batchOf(tenantId);
     for (;;) {
       const now = this.#clock.now();
@@ -96,7 +96,7 @@ export class TokenBatches {
       }
       if (now < batch.refusedUntilMs) return batch.refusedUntilMs;
       batch.waiting += 1;
-      batch.refilling ??= this.#refill(tenantId, batch, most, refill).finally(() => {
+      batch.refilling ??= this.#refill(tenantId, batch, max, refill).finally(() => {
         batch.refilling = undefined;
         batch.waiting = 0;
       });
@@ -110,12 +110,12 @@ export class TokenBatches {
     if (batch !== undefined) batch.left += 1;
   }
 
-  async #refill(tenantId: string, batch: Batch, most: number, refill: Refill): Promise<void> {
+  async #refill(tenantId: string, batch: Batch, max: number, refill: Refill): Promise<void> {
     // Lets other callers of this moment add themselves to `waiting`.
     await Promise.resolve();
     const now = this.#clock.now();
     batch.stopTimer?.();
-    batch.size = nextSize(batch, now, most);
+    batch.size = nextSize(batch, now, max);
     const { size, left: unused, waiting } = batch;
     const refusedRecently = now - batch.refusedUntilMs < batchMs;
     const minimum = refusedRecently ? Math.ceil(size / 2) : 1;
@@ -145,7 +145,7 @@ export class TokenBatches {
   #batchOf(tenantId: string): Batch {
     const known = this.#byTenant.get(tenantId);
     if (known !== undefined) return known;
-    if (this.#byTenant.size >= mostTenants) this.#byTenant.clear();
+    if (this.#byTenant.size >= maxTenants) this.#byTenant.clear();
     const times = { untilMs: 0, sinceMs: 0, refusedUntilMs: 0, waitMs: shortestWaitMs };
     const fresh = { ...times, left: 0, size: 1, used: 0, waiting: 0 };
     this.#byTenant.set(tenantId, fresh);
@@ -154,7 +154,7 @@ export class TokenBatches {
 }
 
 /** Returns the tokens that the process will use in a batch's time at its present rate, at most twice the last size. */
-function nextSize({ used, sinceMs, size }: Batch, now: number, most: number): number {
+function nextSize({ used, sinceMs, size }: Batch, now: number, max: number): number {
   const pace = used / Math.max(1, now - sinceMs);
-  return Math.max(1, Math.min(Math.ceil(pace * batchMs), size * 2, most));
+  return Math.max(1, Math.min(Math.ceil(pace * batchMs), size * 2, max));
 }

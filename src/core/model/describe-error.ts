@@ -12,7 +12,7 @@ export interface Described {
 const deepestCause = 4;
 
 /** Errors of an `AggregateError` that are described. */
-const mostInner = 3;
+const maxInner = 3;
 
 /**
  * Describes a thrown value: the message of an error with that of its cause and of the errors in it, or the value
@@ -60,10 +60,10 @@ function ownText(error: unknown, depth = 0): string {
   if (typeof error !== "object" || error === null) return String(error);
   const given = property(error, "message");
   const message = typeof given === "string" ? given : "";
-  const inner = depth < 2 ? innerErrors(error).slice(0, mostInner + 1) : [];
+  const inner = depth < 2 ? innerErrors(error).slice(0, maxInner + 1) : [];
   const texts = [...new Set(inner.map((one) => ownText(one, depth + 1)).filter((text) => text !== ""))];
-  const shown = texts.slice(0, mostInner);
-  const rest = innerErrors(error).length - mostInner;
+  const shown = texts.slice(0, maxInner);
+  const rest = innerErrors(error).length - maxInner;
   if (rest > 0 && texts.length > 0) shown.push(`and ${rest} more`);
   if (shown.length > 0) return message === "" ? shown.join("; ") : `${message} (${shown.join("; ")})`;
   return message !== "" || isA(error, Error) ? message : plainText(error, depth);
@@ -76,13 +76,13 @@ const secretName = /pass|secret|token|auth|key|cookie|credential|session|signatu
 const nestedName = /^(error|errors|reason|detail|details|cause)$/i;
 
 /** Members of a thrown object that are shown. */
-const mostMembers = 10;
+const maxMembers = 10;
 
 /** A thrown object that is no error: its plain members, without those that may hold a secret. */
 function plainText(value: object, depth: number): string {
   const shown = namesOf(value)
     .filter((name) => !secretName.test(name))
-    .slice(0, mostMembers)
+    .slice(0, maxMembers)
     .flatMap((name) => memberText(name, property(value, name), depth));
   return shown.length === 0 ? "" : `{ ${shown.join(", ")} }`.slice(0, 500);
 }

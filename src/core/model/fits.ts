@@ -66,8 +66,8 @@ const ofNumber =
   ({ minimum, maximum, exclusiveMinimum, exclusiveMaximum, ...rest }) => {
     const bounds = [minimum, maximum, exclusiveMinimum, exclusiveMaximum];
     if (!isEmpty(rest) || !bounds.every(isNumberOrAbsent)) return never;
-    const [least = -Infinity, most = Infinity, above = -Infinity, below = Infinity] = bounds as (number | undefined)[];
-    return (value) => is(value) && isWithin(value as number, least, most) && isBetween(value as number, above, below);
+    const [min = -Infinity, max = Infinity, above = -Infinity, below = Infinity] = bounds as (number | undefined)[];
+    return (value) => is(value) && isWithin(value as number, min, max) && isBetween(value as number, above, below);
   };
 
 const kinds: Readonly<Record<string, Kind>> = {
@@ -96,13 +96,13 @@ function ofString({ minLength, maxLength, pattern, format, ...rest }: Rules): Fi
     ...(format === undefined ? [] : [Object.hasOwn(formats, format as string) ? formats[format as string] : undefined]),
   ];
   if (!expressions.every((one) => one !== undefined)) return never;
-  const [least, most] = [minLength ?? 0, maxLength ?? Infinity];
+  const [min, max] = [minLength ?? 0, maxLength ?? Infinity];
   return (value) =>
     typeof value === "string" &&
-    value.length >= least &&
-    value.length <= most &&
+    value.length >= min &&
+    value.length <= max &&
     // Schemas count characters, and some of them have two units of a text's length.
-    (least <= 1 || !/[\ud800-\udfff]/.test(value)) &&
+    (min <= 1 || !/[\ud800-\udfff]/.test(value)) &&
     expressions.every((one) => one.test(value));
 }
 
@@ -158,6 +158,6 @@ const isEmpty = (rules: Rules): boolean => Object.keys(rules).length === 0;
 const isNumberOrAbsent = (value: unknown): value is number | undefined =>
   value === undefined || typeof value === "number";
 
-const isWithin = (value: number, least: number, most: number): boolean => value >= least && value <= most;
+const isWithin = (value: number, min: number, max: number): boolean => value >= min && value <= max;
 
 const isBetween = (value: number, above: number, below: number): boolean => value > above && value < below;

@@ -21,7 +21,7 @@ export interface Identity {
 }
 
 /** True when a caller may have at least the rights of a role, where it only reads. */
-export const readsAs = (role: Role, least: Role): boolean => roles.indexOf(role) >= roles.indexOf(least);
+export const readsAs = (role: Role, min: Role): boolean => roles.indexOf(role) >= roles.indexOf(min);
 
 /** True when a caller may read inputs and logs of the tasks that it may read. */
 export const seesInputs = ({ role, inputs }: Pick<Identity, "role" | "inputs">): boolean =>

@@ -2,7 +2,7 @@ import type * as z from "zod";
 import { Problem } from "./problem.ts";
 
 /** The most faults that one answer lists. */
-const mostErrors = 20;
+const maxErrors = 20;
 
 /**
  * Reads a value with its schema.
@@ -21,7 +21,7 @@ export function parseInput<Schema extends z.ZodType>(
 
 /** The problem for a value that does not fit its schema, with a JSON pointer for each fault. */
 export function inputProblem(error: z.ZodError, value: unknown, within: readonly string[]): Problem {
-  const issues = error.issues.slice(0, mostErrors).flatMap(expand).slice(0, mostErrors);
+  const issues = error.issues.slice(0, maxErrors).flatMap(expand).slice(0, maxErrors);
   const errors = issues.map((issue) => ({ path: pointer([...within, ...issue.path]), message: issue.message }));
   const first = issues[0];
   const name = first === undefined ? "" : [...within, ...first.path].map(String).join(".");

@@ -18,7 +18,7 @@ export type StackOf = (error: unknown) => Promise<string | undefined>;
 const longestStack = 2_000;
 
 /** Frames that are kept of one error. */
-const mostFrames = 8;
+const maxFrames = 8;
 
 /** Nested causes that are written. */
 const deepestCause = 4;
@@ -127,7 +127,7 @@ function framesOf(error: object, placeOf: PlaceOf): string[] {
     if (place === undefined) continue;
     const where = `${place.file}:${place.line}:${place.column}`;
     frames.push(called === undefined ? `    at ${where}` : `    at ${plainName(called)} (${where})`);
-    if (frames.length === mostFrames) break;
+    if (frames.length === maxFrames) break;
   }
   return frames;
 }

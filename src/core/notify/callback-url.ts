@@ -2,7 +2,7 @@ import ipaddr from "ipaddr.js";
 import { hostAndPort, hostOf, portOf } from "./allowed-hosts.ts";
 
 /** The longest URL, in characters, as given and as it is sent. */
-const mostCharacters = 2_048;
+const maxCharacters = 2_048;
 
 /** A host to which webhooks may be sent. */
 export interface Receiver {
@@ -33,14 +33,14 @@ export function callbackFault(url: string, allowedHosts: readonly string[]): str
 
 /** Parses a callback URL, or returns why it is refused. */
 export function receiverOf(text: string, allowedHosts: readonly string[]): Receiver | { fault: string } {
-  if (text.length > mostCharacters) return tooLong;
+  if (text.length > maxCharacters) return tooLong;
   // The parser removes line breaks, reads a backslash as a slash, and needs no slashes after the colon. Other programs
   // do not.
   if (/[\s\p{Cc}\\]/u.test(text) || !/^[a-z][a-z\d+.-]*:\/\//i.test(text) || !URL.canParse(text)) {
     return { fault: "expected a URL" };
   }
   const url = new URL(text);
-  if (url.href.length > mostCharacters) return tooLong;
+  if (url.href.length > maxCharacters) return tooLong;
   if (/^[^/]*:\/\/[^/?#]*@/.test(text)) return { fault: "expected a URL without a user name and password" };
   const isWeb = url.protocol === "https:" || url.protocol === "http:";
   const allowed = isWeb && allowedHosts.includes(hostAndPort(url));
@@ -50,7 +50,7 @@ export function receiverOf(text: string, allowedHosts: readonly string[]): Recei
   return { url, host: hostOf(url).replaceAll(/[[\]]/g, ""), port: portOf(url), allowed };
 }
 
-const tooLong = { fault: `expected a URL of at most ${mostCharacters} characters` };
+const tooLong = { fault: `expected a URL of at most ${maxCharacters} characters` };
 
 /**
  * Names that lead to this machine or its network: RFC 6761, 6762, 8375, and the names of AWS and other clouds for their

@@ -14,7 +14,7 @@ import type {
 import type { ApiKeys, Clock, Log } from "../ports/tasks.ts";
 
 /** Most open connections that hear the same tasks: one change of a task is at most that many messages. */
-export const mostConnections = 500;
+export const maxConnections = 500;
 
 /** Longest message of a client that is read, in characters. A ping is shorter. */
 const longestMessage = 1024;
@@ -48,7 +48,7 @@ export async function connect(
   const now = clock.now();
   const channel = await channels.redeem(hashSecret(ticket), connectionId, now);
   if (channel === undefined) return "wrong ticket";
-  if ((await connections.count(channel, mostConnections)) >= mostConnections) return "too many connections";
+  if ((await connections.count(channel, maxConnections)) >= maxConnections) return "too many connections";
   const connection: Connection = { ...channel, connection_id: connectionId, connected_at: iso(now) };
   await connections.add(connection);
   // A key that is revoked after this look finds the connection stored, and closes it.

@@ -51,7 +51,7 @@ export interface DeliverPorts extends SendPorts {
 const overdueMs = 60_000;
 
 /** Deliveries are kept for this time at least, in seconds: longer than all tries of a series. */
-const leastKeptSeconds = 2 * 86_400;
+const minKeptSeconds = 2 * 86_400;
 
 /** Longest delay of a message in SQS, in seconds. Longer waits are one-offs. */
 const longestDelaySeconds = 900;
@@ -103,7 +103,7 @@ export function newDelivery(
     body: JSON.stringify({ type: `task.${task.status}`, timestamp, data: { ...task, result } }),
     ...(traceparent !== undefined && { traceparent }),
     ...{ state: "pending", tries: [], series_from: 0, created_at: nowIso },
-    purge_at: Math.ceil(Math.max(retainedUntil, ports.clock.now() + leastKeptSeconds * 1000) / 1000),
+    purge_at: Math.ceil(Math.max(retainedUntil, ports.clock.now() + minKeptSeconds * 1000) / 1000),
   };
 }
 
@@ -161,7 +161,7 @@ async function finishTry(
   expectedTries: number,
 ): Promise<void> {
   const nextAt = next.next_try_at === undefined ? 0 : Date.parse(next.next_try_at) / 1000;
-  const purge_at = Math.max(delivery.purge_at, Math.ceil(nextAt) + leastKeptSeconds);
+  const purge_at = Math.max(delivery.purge_at, Math.ceil(nextAt) + minKeptSeconds);
   const after: Delivery = { ...delivery, ...next, purge_at, tries: [...delivery.tries, made] };
   const present = await storedTry(ports, after, expectedTries);
   if (present === undefined) return;
@@ -194,7 +194,7 @@ async function putOff(ports: DeliverPorts, delivery: Delivery, expectedTries: nu
   const since = Date.parse(delivery.put_off_since ?? iso(now));
   const waitSeconds = Math.ceil(10 + ports.random() * Math.min(600, Math.max(20, (now - since) / 1000)));
   const next_try_at = iso(now + waitSeconds * 1000);
-  const purge_at = Math.max(delivery.purge_at, Math.ceil(now / 1000) + waitSeconds + leastKeptSeconds);
+  const purge_at = Math.max(delivery.purge_at, Math.ceil(now / 1000) + waitSeconds + minKeptSeconds);
   const after = { ...delivery, put_off_since: iso(since), next_try_at, purge_at };
   await ports.deliveries.put(after, expectedTries);
   await sendAt(ports, tryOf(after), now + waitSeconds * 1000);
@@ -239,7 +239,7 @@ export async function resultFor(
 }
 
 /** The most tries that a delivery may have for a further series. */
-export const mostTriesBefore = 50;
+export const maxTriesBefore = 50;
 
 export interface RedeliverPorts {
   clock: Clock;
@@ -267,7 +267,7 @@ export async function redeliver(ports: RedeliverPorts, delivery: Delivery): Prom
 }
 
 /** Number of tries to change a delivery whose webhook is tried at the same time. */
-const mostTries = 5;
+const maxTries = 5;
 
 /**
  * Removes the result from the webhooks of a task, so that no later try contains it.
@@ -279,7 +279,7 @@ export async function forgetResult(deliveries: Deliveries, key: TaskKey): Promis
 
 async function forgetIn(deliveries: Deliveries, found: Delivery): Promise<void> {
   let delivery: Delivery | undefined = found;
-  for (let tries = 0; tries < mostTries && delivery !== undefined; tries++) {
+  for (let tries = 0; tries < maxTries && delivery !== undefined; tries++) {
     const body = JSON.parse(delivery.body) as { data: { result: unknown } };
     if (body.data.result === null) return;
     const without = JSON.stringify({ ...body, data: { ...body.data, result: null } });

@@ -15,10 +15,10 @@ import { healthy, logDelivery, receiverDeliveryId, testType } from "./receivers.
 import { nextVersion, TooManyRotations } from "./secret.ts";
 
 /** The most receivers of a tenant: each end of a task is delivered to all of them at the same time. */
-const mostReceivers = 20;
+const maxReceivers = 20;
 
 /** Tries to change a receiver whose health changes at the same time. */
-const mostTries = 5;
+const maxTries = 5;
 
 /** A test is kept for this time, in seconds. */
 const testSeconds = 2 * 86_400;
@@ -80,8 +80,8 @@ export async function createReceiver(ports: ReceiverPorts, identity: Identity, b
   await check(ports, given);
   const { tenantId, principal } = identity;
   const others = await ports.receivers.list(tenantId);
-  if (others.length >= mostReceivers) {
-    throw new Problem("quota_exceeded", `This tenant already has ${mostReceivers} receivers, which is the maximum.`, {
+  if (others.length >= maxReceivers) {
+    throw new Problem("quota_exceeded", `This tenant already has ${maxReceivers} receivers, which is the maximum.`, {
       retryAfterSeconds: 3_600,
     });
   }
@@ -135,7 +135,7 @@ async function change(
   key: ReceiverKey,
   next: (current: Receiver) => Receiver,
 ): Promise<Receiver> {
-  for (let tries = 0; tries < mostTries; tries++) {
+  for (let tries = 0; tries < maxTries; tries++) {
     const current = await findReceiver(ports, key);
     const revision = current.revision + 1;
     const after = { ...next(current), revision, updated_at: iso(ports.clock.now()) };

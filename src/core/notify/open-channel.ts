@@ -14,7 +14,7 @@ export const channelSchema = z.strictObject({ scope: z.enum(["own", "tenant"]).d
 const ticketSeconds = 60;
 
 /** Most channels that a principal opens in a minute. Each is an item of the table, so a principal cannot fill it. */
-export const mostChannelsAMinute = 300;
+export const maxChannelsAMinute = 300;
 
 export interface OpenChannelPorts {
   clock: Clock;
@@ -53,9 +53,9 @@ export async function openChannel(
   const now = clock.now();
   const channel = { channel_id: newId(), tenant_id: tenantId, principal, scope };
   const minute = Math.floor(now / 60_000);
-  if (!(await channels.admit(channel, minute, mostChannelsAMinute))) {
+  if (!(await channels.admit(channel, minute, maxChannelsAMinute))) {
     const retryAfterSeconds = Math.max(1, Math.ceil(((minute + 1) * 60_000 - now) / 1000));
-    throw new Problem("rate_limited", `At most ${mostChannelsAMinute} channels can be opened in a minute.`, {
+    throw new Problem("rate_limited", `At most ${maxChannelsAMinute} channels can be opened in a minute.`, {
       retryAfterSeconds,
     });
   }

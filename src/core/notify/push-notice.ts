@@ -26,10 +26,10 @@ const connectionsHost = "@connections";
 /**
  * A connection that does not get this many ends in a row is closed: its client does not read, and can connect again.
  */
-const mostDrops = 3;
+const maxDrops = 3;
 
 /** Most connections whose dropped ends a process remembers. */
-const mostRemembered = 10_000;
+const maxRemembered = 10_000;
 
 /**
  * API Gateway can answer for a new connection that it is closed. For this time, in milliseconds, that answer proves
@@ -174,14 +174,14 @@ const isOpen = (ports: PushPorts, connection: Connection, posted: Posted | undef
 /** Closes connections that have not taken three ends in a row. Never throws. */
 async function countDrops(ports: PushPorts, outcomes: ReadonlyMap<Connection, Posted>): Promise<void> {
   const { drops } = ports;
-  if (drops.size > mostRemembered) drops.clear();
+  if (drops.size > maxRemembered) drops.clear();
   const deaf: Connection[] = [];
   for (const [connection, posted] of outcomes) {
     const { connection_id: id } = connection;
     const count = posted === "busy" ? (drops.get(id) ?? 0) + 1 : 0;
-    if (count === 0 || count >= mostDrops) drops.delete(id);
+    if (count === 0 || count >= maxDrops) drops.delete(id);
     else drops.set(id, count);
-    if (count >= mostDrops) deaf.push(connection);
+    if (count >= maxDrops) deaf.push(connection);
   }
   await inLanes(deaf, lanes, (connection) => close(ports, connection));
 }

@@ -41,13 +41,13 @@ export interface SecretPorts {
 const overlapMs = 24 * 3_600_000;
 
 /** The most secrets that sign at the same time: each is one more signature in a header. */
-const mostSecrets = 5;
+const maxSecrets = 5;
 
 /** A secret was rotated too often. */
 export class TooManyRotations extends Error {
   constructor(tenantId: string, againAt: string) {
     super(
-      `The webhook secret of ${tenantId} was rotated ${mostSecrets - 1} times within 24 hours, which is the maximum, because ` +
+      `The webhook secret of ${tenantId} was rotated ${maxSecrets - 1} times within 24 hours, which is the maximum, because ` +
         `each earlier secret signs for 24 hours. Rotate it again after ${againAt}.`,
     );
     this.name = "TooManyRotations";
@@ -119,7 +119,7 @@ export async function rotateSecret({ versions, clock }: Omit<SecretPorts, "key">
 /** The version after a rotation. @param of Whose secret it is, in words. @throws TooManyRotations */
 export function nextVersion({ version, rotated_at }: SecretVersion, nowMs: number, of: string): SecretVersion {
   const times = recent(rotated_at, nowMs);
-  const oldest = times[mostSecrets - 2];
+  const oldest = times[maxSecrets - 2];
   if (oldest !== undefined) throw new TooManyRotations(of, new Date(Date.parse(oldest) + overlapMs).toISOString());
   return { version: version + 1, rotated_at: [new Date(nowMs).toISOString(), ...times] };
 }

@@ -58,7 +58,7 @@ export interface Families {
   /**
    * Returns the next pages of a family from a number on, in order, as one read gives them; none at the end. Consistent.
    */
-  pages(family: FamilyKey, from: number, most?: number): Promise<StoredPage[]>;
+  pages(family: FamilyKey, from: number, max?: number): Promise<StoredPage[]>;
   /**
    * Stores a page, or adds children to the stored page.
    * @param before Number of children that the stored page has. 0: none is stored.

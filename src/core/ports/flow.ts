@@ -328,19 +328,19 @@ export const settingsKnownMs = settingsAgeMs + 500;
 export interface FlowSettings {
   /** All settings. Reads consistently. */
   all(): Promise<FlowSetting[]>;
-  /** All settings but breakers of types, and as many of these as make about `most` in all. Reads consistently. */
-  some(most: number): Promise<SomeSettings>;
+  /** All settings but breakers of types, and as many of these as make about `max` in all. Reads consistently. */
+  some(max: number): Promise<SomeSettings>;
   /** Settings whose names begin with `prefix`, at most so many, in the order of their names. Reads consistently. */
-  named(prefix: string, most: number): Promise<FlowSetting[]>;
+  named(prefix: string, max: number): Promise<FlowSetting[]>;
   /** One setting. Reads consistently. */
   find(name: string): Promise<FlowSetting | undefined>;
   put(setting: Pause | TypeLimits | ReceiversMark | ResumeGuard): Promise<void>;
   remove(name: string): Promise<void>;
   /**
-   * Counts a failure of a breaker at `nowMs`, and opens it until `openUntilMs` when there are `most` in a row. Returns
+   * Counts a failure of a breaker at `nowMs`, and opens it until `openUntilMs` when there are `max` in a row. Returns
    * the breaker.
    */
-  countFailure(name: string, most: number, openUntilMs: number, nowMs: number): Promise<Breaker>;
+  countFailure(name: string, max: number, openUntilMs: number, nowMs: number): Promise<Breaker>;
   /**
    * Counts a failure for the guard of a resume, and makes it if there is none, until `untilMs`. Returns the failures in
    * a row.

@@ -190,9 +190,9 @@ export interface Channels {
   /**
    * Counts a channel that a principal wants to open.
    * @param minute Number of minutes since 1970.
-   * @returns False when the principal has opened `most` channels in this minute.
+   * @returns False when the principal has opened `max` channels in this minute.
    */
-  admit(channel: Channel, minute: number, most: number): Promise<boolean>;
+  admit(channel: Channel, minute: number, max: number): Promise<boolean>;
   /** Stores a channel until `expiresAtMs`. The ticket itself is never stored. */
   create(ticketHash: string, channel: Channel, expiresAtMs: number): Promise<void>;
   /**
@@ -204,8 +204,8 @@ export interface Channels {
 
 /** Open connections. All methods throw `PortUnavailable`. Contract suite: `test/contract/connections.ts`. */
 export interface OpenConnections extends Connections {
-  /** Number of open connections that hear the same tasks as this one; `most` when there are more. */
-  count(connection: Channel, most: number): Promise<number>;
+  /** Number of open connections that hear the same tasks as this one; `max` when there are more. */
+  count(connection: Channel, max: number): Promise<number>;
   /** Stores a connection. From then on `hearing` returns it. */
   add(connection: Connection): Promise<void>;
   /**

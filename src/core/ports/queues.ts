@@ -14,13 +14,13 @@ export interface Visibility {
 /** The queues that container workers read. Contract suite: `test/contract/work-queues.ts`. */
 export interface WorkQueues {
   /**
-   * Receives up to `most` messages of a tier, 1 to 10, and hides them for `hideSeconds`. Waits up to `waitSeconds`, 1
+   * Receives up to `max` messages of a tier, 1 to 10, and hides them for `hideSeconds`. Waits up to `waitSeconds`, 1
    * to 20, for the first. When the signal aborts, it stops waiting and returns what has arrived.
    * @throws PortUnavailable
    */
   receive(
     tier: Tier,
-    options: { most: number; waitSeconds: number; hideSeconds: number },
+    options: { max: number; waitSeconds: number; hideSeconds: number },
     signal: AbortSignal,
   ): Promise<Delivery[]>;
   /**

@@ -78,10 +78,10 @@ export interface SlowHosts {
   /** Remembers that the host is slow until `untilMs`. */
   markSlow(tenantId: string, host: string, untilMs: number): Promise<void>;
   /**
-   * Takes one of the `most` places for requests to a slow host that began within the same 10 seconds and are under way.
+   * Takes one of the `max` places for requests to a slow host that began within the same 10 seconds and are under way.
    * False: all are taken.
    */
-  takePlace(tenantId: string, host: string, nowMs: number, most: number): Promise<boolean>;
+  takePlace(tenantId: string, host: string, nowMs: number, max: number): Promise<boolean>;
   /** Frees a place that was taken at this time, in epoch milliseconds. */
   givePlace(tenantId: string, host: string, takenMs: number): Promise<void>;
 }

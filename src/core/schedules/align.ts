@@ -18,7 +18,7 @@ export interface SchedulePorts {
 const abandonedAfterMs = 30_000;
 
 /** Number of tries of a step while other writers change the same schedule. */
-const mostTries = 5;
+const maxTries = 5;
 
 /** The same problem for a schedule that does not exist and for one of another tenant. */
 export const noSuchSchedule = () => new Problem("not_found", "No such schedule.");
@@ -63,7 +63,7 @@ export async function rewrite(
   key: ScheduleKey,
   write: (current: ScheduleRecord) => ScheduleRecord | undefined,
 ): Promise<{ before: ScheduleRecord; after: ScheduleRecord }> {
-  for (let tries = 0; tries < mostTries; tries++) {
+  for (let tries = 0; tries < maxTries; tries++) {
     const before = await findSchedule(ports, key);
     const after = write(before);
     if (after === undefined) return { before, after: before };
@@ -78,7 +78,7 @@ export async function rewrite(
  * @throws PortUnavailable, RuleRefused
  */
 export async function align(ports: SchedulePorts, key: ScheduleKey): Promise<void> {
-  for (let tries = 0; tries < mostTries; tries++) {
+  for (let tries = 0; tries < maxTries; tries++) {
     const before = await ports.schedules.get(key);
     const rule = before === undefined ? undefined : schedulerRule(before, ports.clock.now());
     await (rule === undefined ? ports.rules.delete(key.schedule_id) : ports.rules.put(rule));

@@ -9,10 +9,10 @@ import type { AppScheduleState, AppScheduleStates } from "./ports.ts";
 import { firingKey, type ScheduleKey } from "./schedule-record.ts";
 
 /** Number of the latest skipped times that a state keeps. */
-const mostRemembered = 32;
+const maxRemembered = 32;
 
 /** Number of tries of a write while others change the same state. */
-const mostTries = 5;
+const maxTries = 5;
 
 /** The key of the state that a firing of the schedule reads first. */
 export const ownKeyOf = ({ schedule_id, tenant_id = wholeDeployment }: AppSchedule): ScheduleKey => ({
@@ -41,7 +41,7 @@ export async function rewriteState(
   now: string,
   change: Change,
 ): Promise<AppScheduleState> {
-  for (let tries = 0; tries < mostTries; tries++) {
+  for (let tries = 0; tries < maxTries; tries++) {
     const before = await states.get({ tenant_id, schedule_id });
     const current = before ?? { tenant_id, schedule_id, revision: 0, skipped: 0, skips: [], updated_at: now };
     const after = await change(current);
@@ -69,7 +69,7 @@ export const withSkip =
       ? undefined
       : {
           ...withLatest(current, time),
-          skips: [...current.skips, time.at].slice(-mostRemembered),
+          skips: [...current.skips, time.at].slice(-maxRemembered),
           skipped: current.skipped + 1,
           last_skip_reason: reason,
         };

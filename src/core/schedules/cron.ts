@@ -20,21 +20,21 @@ export class RuleRefused extends Error {
 
 interface FieldKind {
   name: string;
-  least: number;
-  most: number;
-  /** Names of the values, from `least` on. */
+  min: number;
+  max: number;
+  /** Names of the values, from `min` on. */
   names?: readonly string[];
 }
 
 const weekdayNames = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"] as const;
 const monthNames = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"] as const;
 
-const minute = { name: "minute", least: 0, most: 59 };
-const hour = { name: "hour", least: 0, most: 23 };
-const day = { name: "day-of-month", least: 1, most: 31 };
-const month = { name: "month", least: 1, most: 12, names: monthNames };
+const minute = { name: "minute", min: 0, max: 59 };
+const hour = { name: "hour", min: 0, max: 23 };
+const day = { name: "day-of-month", min: 1, max: 31 };
+const month = { name: "month", min: 1, max: 12, names: monthNames };
 /** 0 and 7 are both Sunday. */
-const weekday = { name: "day-of-week", least: 0, most: 7, names: weekdayNames };
+const weekday = { name: "day-of-week", min: 0, max: 7, names: weekdayNames };
 
 /** Maximum number of days of each month. */
 const monthDays = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const;
@@ -123,24 +123,22 @@ function itemValues(kind: FieldKind, item: string): number[] {
   if (match === null) throw notCron(kind, item);
   const [, star, from = "", to, stepText] = match;
   // `*` ends at 6: a second Sunday, 7, would shift the steps.
-  if (star !== undefined) return stepped(kind, item, kind.least, kind === weekday ? 6 : kind.most, stepText);
+  if (star !== undefined) return stepped(kind, item, kind.min, kind === weekday ? 6 : kind.max, stepText);
   const first = numberOf(kind, item, from);
   if (to !== undefined) return stepped(kind, item, first, numberOf(kind, item, to), stepText);
   if (stepText === undefined) return [first];
-  throw new RuleRefused(
-    `${kind.name}: expected * or a range before the step, such as ${from}-${kind.most}/${stepText}`,
-  );
+  throw new RuleRefused(`${kind.name}: expected * or a range before the step, such as ${from}-${kind.max}/${stepText}`);
 }
 
 function stepped(kind: FieldKind, item: string, first: number, last: number, stepText = "1"): number[] {
   const step = Number(stepText);
-  const most = kind.most - kind.least + 1;
+  const max = kind.max - kind.min + 1;
   if (first > last) {
     const written = step === 1 ? overTheEnd(kind, item, first, last) : stepsOverTheEnd(kind, first, last, step);
     const advice = written === undefined ? "" : `; write ${written}`;
     throw new RuleRefused(`${kind.name}: the range ${JSON.stringify(item)} ends before it starts${advice}`);
   }
-  if (step < 1 || step > most) throw new RuleRefused(`${kind.name}: expected a step from 1 to ${most}, found ${step}`);
+  if (step < 1 || step > max) throw new RuleRefused(`${kind.name}: expected a step from 1 to ${max}, found ${step}`);
   return Array.from({ length: Math.floor((last - first) / step) + 1 }, (_, index) => first + index * step);
 }
 
@@ -148,10 +146,10 @@ function stepped(kind: FieldKind, item: string, first: number, last: number, ste
 function overTheEnd(kind: FieldKind, item: string, first: number, last: number): string {
   const [from = ""] = item.split("-");
   // Sunday is 7 at the end of the first range.
-  const least = kind === weekday ? 1 : kind.least;
-  const start = first === kind.most ? from : `${from}-${kind.most}`;
-  if (last < least) return start;
-  return `${start},${last === least ? least : `${least}-${last}`}`;
+  const min = kind === weekday ? 1 : kind.min;
+  const start = first === kind.max ? from : `${from}-${kind.max}`;
+  if (last < min) return start;
+  return `${start},${last === min ? min : `${min}-${last}`}`;
 }
 
 /**
@@ -160,22 +158,22 @@ function overTheEnd(kind: FieldKind, item: string, first: number, last: number):
  */
 function stepsOverTheEnd(kind: FieldKind, first: number, last: number, step: number): string | undefined {
   // Sunday is 0 and 7.
-  const size = kind === weekday ? 7 : kind.most - kind.least + 1;
+  const size = kind === weekday ? 7 : kind.max - kind.min + 1;
   if (step < 1 || step > size) return undefined;
   const length = Math.floor((last + size - first) / step) + 1;
-  const steps = Array.from({ length }, (_, index) => kind.least + ((first + index * step - kind.least) % size));
+  const steps = Array.from({ length }, (_, index) => kind.min + ((first + index * step - kind.min) % size));
   return steps.join(",");
 }
 
 function numberOf(kind: FieldKind, item: string, text: string): number {
   const named = kind.names?.indexOf(text.toUpperCase()) ?? -1;
-  const number = named >= 0 ? kind.least + named : /^\d{1,2}$/.test(text) ? Number(text) : Number.NaN;
-  if (number >= kind.least && number <= kind.most) return number;
+  const number = named >= 0 ? kind.min + named : /^\d{1,2}$/.test(text) ? Number(text) : Number.NaN;
+  if (number >= kind.min && number <= kind.max) return number;
   throw notCron(kind, item);
 }
 
-function notCron({ name, least, most, names }: FieldKind, item: string): RuleRefused {
-  const range = `${least} to ${most}${names === undefined ? "" : `, ${names[0]} to ${names.at(-1)}`}`;
+function notCron({ name, min, max, names }: FieldKind, item: string): RuleRefused {
+  const range = `${min} to ${max}${names === undefined ? "" : `, ${names[0]} to ${names.at(-1)}`}`;
   const isAws = /[?#]|^(\d+|[A-Z]{3})?[LW]+$/i.test(item);
   const hint = isAws ? `; L, W, # and ? are not part of crontab${item === "?" ? ": write * in place of ?" : ""}` : "";
   return new RuleRefused(
@@ -202,12 +200,12 @@ export function toAwsCron(fields: CronFields): string {
 }
 
 /** Writes values as `*`, as `start/step` up to the end of the field, or as numbers and ranges. */
-function compact(numbers: readonly number[], { least, most }: FieldKind): string {
+function compact(numbers: readonly number[], { min, max }: FieldKind): string {
   const [first = 0, second = 0] = numbers;
-  if (numbers.length === most - least + 1) return "*";
+  if (numbers.length === max - min + 1) return "*";
   const step = second - first;
   const regular = numbers.length > 2 && step > 1 && numbers.every((number, index) => number === first + index * step);
-  if (regular && first + numbers.length * step > most) return `${first}/${step}`;
+  if (regular && first + numbers.length * step > max) return `${first}/${step}`;
   return ranges(numbers, String);
 }
 

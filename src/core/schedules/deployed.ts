@@ -96,10 +96,10 @@ interface LookPorts extends DispatchPorts {
 }
 
 /** Parts of the table that a look reads, at most: with 1 MB each, $0.03. The daily pass reads the rest. */
-const mostParts = 2_000;
+const maxParts = 2_000;
 
 /** Lines that a look remembers, at most. */
-const mostLines = 100_000;
+const maxLines = 100_000;
 
 /** A check that should have come this long ago is lost, or in a tier that is behind, in milliseconds. */
 const lostMs = 60_000;
@@ -115,14 +115,14 @@ export async function lookAtLines(ports: LookPorts, deadlineMs: number): Promise
   const seen = new Set<string>();
   let checked = 0;
   let from: string | undefined;
-  for (let parts = 0; parts < mostParts && ports.clock.now() < deadlineMs; parts++) {
+  for (let parts = 0; parts < maxParts && ports.clock.now() < deadlineMs; parts++) {
     const part = await ports.openTasks.part(from);
     const fresh = part.items.filter((record) => waitsInNew(seen, record));
     await inLanes(fresh, lanes, async (record) => {
       if (await checkLost(ports, record)) checked += 1;
     });
     from = part.next;
-    if (from === undefined || seen.size >= mostLines) break;
+    if (from === undefined || seen.size >= maxLines) break;
   }
   ports.log.info("looked at the lines after a deployment", { lines: seen.size, checked, whole: from === undefined });
   return "looked";

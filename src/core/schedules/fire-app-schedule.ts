@@ -58,7 +58,7 @@ export class FiringUnfinished extends Error {
 const pageSize = 200;
 
 /** Maximum number of submits at the same time. */
-const mostAtOnce = 25;
+const maxAtOnce = 25;
 
 /** A page of tenants is started only if at least this time is left, in milliseconds. */
 const reserveMs = 30_000;
@@ -238,7 +238,7 @@ async function submitForPage(
   if (first === undefined || last === undefined) return [];
   const found = await ports.appStates.between(schedule.schedule_id, first, last);
   const states = new Map(found.map((state) => [state.tenant_id, state]));
-  return inLanes(tenantIds, mostAtOnce, async (tenantId): Promise<Submitted> => {
+  return inLanes(tenantIds, maxAtOnce, async (tenantId): Promise<Submitted> => {
     const state = states.get(tenantId);
     if (state?.skips.includes(firing.scheduled_for)) return { outcome: "skipped" };
     const reason = pausedBy(state);

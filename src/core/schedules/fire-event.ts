@@ -22,7 +22,7 @@ export interface FireEventPorts extends SubmitPorts, RefusalPorts {
  * Number of tasks of triggers that may follow from one another by Offload's own events. More are taken for an endless
  * loop.
  */
-const mostHops = 8;
+const maxHops = 8;
 
 /** Start of the principal of a trigger's tasks. */
 const triggerPrincipal = "trigger:";
@@ -100,9 +100,9 @@ function correlationOf(ports: FireEventPorts, trigger: AppTrigger, event: BusEve
   // function.
   const isOfTrigger = textIn(event, "requested_by", (text) => text.startsWith(triggerPrincipal)) !== undefined;
   const hops = (isOfTrigger ? Number(hopSuffix.exec(earlier)?.[1] ?? 0) : 0) + 1;
-  if (hops > mostHops) {
+  if (hops > maxHops) {
     throw new EventRefused(
-      `${mostHops} tasks of triggers followed from one another: expected no endless loop of triggers`,
+      `${maxHops} tasks of triggers followed from one another: expected no endless loop of triggers`,
     );
   }
   return `${earlier.replace(hopSuffix, "").slice(0, longestBase)}:hop-${hops}`;

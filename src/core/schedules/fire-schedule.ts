@@ -39,10 +39,10 @@ export type FiringOutcome = "submitted" | "skipped" | "refused" | "ignored";
 export const lateAfterSeconds = 900;
 
 /** Number of the latest fired times, and of the latest skipped times, that a schedule keeps. */
-const mostRemembered = 32;
+const maxRemembered = 32;
 
 /** Number of tries of a firing while other writers change the schedule. */
-const mostTries = 5;
+const maxTries = 5;
 
 /** Problems that do not depend on the task: it can be accepted when the firing is delivered again. */
 const temporaryCodes: ReadonlySet<ProblemCode> = new Set(["unavailable", "queue_full"]);
@@ -74,7 +74,7 @@ export async function fireSchedule(ports: FireSchedulePorts, firing: ScheduleFir
 }
 
 async function decideAndSubmit(ports: FireSchedulePorts, firing: ScheduleFiring): Promise<FiringOutcome> {
-  for (let tries = 0; tries < mostTries; tries++) {
+  for (let tries = 0; tries < maxTries; tries++) {
     const schedule = await ports.schedules.get(firing);
     if (schedule?.state !== "ready") {
       // A failed create or delete left the rule without a schedule.
@@ -100,16 +100,14 @@ async function decideAndSubmit(ports: FireSchedulePorts, firing: ScheduleFiring)
  * The author of a schedule that skips overlapping times expects a skipped time now and then, but not that nothing runs
  * any more.
  */
-const mostOverlaps = 2;
+const maxOverlaps = 2;
 
 /** The part of a schedule, or of the state of one of the app, that tells of earlier skips. */
 type Skipping = Pick<ScheduleRecord, "alarm" | "skips" | "last_run_at">;
 
 /** True for a skip that somebody should know of. The schedule is as it was before it. */
 export function isMissed({ alarm, skips, last_run_at: last = "" }: Skipping, reason: string): boolean {
-  return (
-    alarm === true || !reason.startsWith(overlapWord) || skips.filter((time) => time > last).length >= mostOverlaps
-  );
+  return alarm === true || !reason.startsWith(overlapWord) || skips.filter((time) => time > last).length >= maxOverlaps;
 }
 
 const fieldsOf = ({ tenant_id, schedule_id, scheduled_for }: ScheduleFiring) => ({
@@ -200,7 +198,7 @@ function withDecision(
   return isLatest ? { ...next, last_run_at: at, last_task_id: taskIdFor(schedule, at) } : next;
 }
 
-const appendTime = (times: readonly string[], at: string): string[] => [...times, at].slice(-mostRemembered);
+const appendTime = (times: readonly string[], at: string): string[] => [...times, at].slice(-maxRemembered);
 
 const taskIdFor = (schedule: ScheduleRecord, at: string): string =>
   taskIdOf(schedule.tenant_id, schedule.created_by, firingKey(schedule.schedule_id, at));

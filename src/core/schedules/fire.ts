@@ -78,10 +78,10 @@ export interface Arrived {
 }
 
 /** Layers that a payload may have around it: texts of JSON and requests, in any order. */
-const mostLayers = 5;
+const maxLayers = 5;
 
 /** Characters of an unreadable payload that are logged: more than any payload of ours has. */
-const mostLogged = 1_000;
+const maxLogged = 1_000;
 
 /**
  * Reads a payload. EventBridge Scheduler does not document the body of a dead letter, so this takes the payload itself,
@@ -90,7 +90,7 @@ const mostLogged = 1_000;
  */
 export function readPayload(event: unknown): Firing | undefined {
   let content = event;
-  for (let layer = 0; layer <= mostLayers; layer++) {
+  for (let layer = 0; layer <= maxLayers; layer++) {
     const parsed = payloadSchema.safeParse(content);
     if (parsed.success) return parsed.data;
     content = contentOf(content);
@@ -99,7 +99,7 @@ export function readPayload(event: unknown): Firing | undefined {
 }
 
 /** True for a payload of a kind that only a later release knows. */
-const isLaterKind = (payload: unknown, layers = mostLayers): boolean => {
+const isLaterKind = (payload: unknown, layers = maxLayers): boolean => {
   const { kind } = (payload ?? {}) as { kind?: unknown };
   if (typeof kind === "string") return !kinds.has(kind);
   return payload !== undefined && layers > 0 && isLaterKind(contentOf(payload), layers - 1);
@@ -157,7 +157,7 @@ export async function fireArrived(ports: FirePorts, arrived: Arrived, deadlineMs
     scheduled_for: scheduledFor,
     outcome: "refused",
     error,
-    payload: text?.slice(0, mostLogged),
+    payload: text?.slice(0, maxLogged),
   });
   return done;
 }

@@ -65,7 +65,7 @@ async function createDefined(
   if (before === undefined) await checkRoom(ports, made.tenant_id);
   await ports.checks.request(keyOf(made));
   return orConflict(async () => {
-    for (let tries = 0; tries < mostCreates; tries++) {
+    for (let tries = 0; tries < maxCreates; tries++) {
       const written = await writeNew(ports, made);
       if (written !== undefined) return written;
     }
@@ -86,12 +86,12 @@ async function checkRoom(ports: ScheduleWritePorts, tenantId: string): Promise<v
   });
 }
 
-/** Counts a tenant's schedules, up to `most`. */
-async function countSchedules({ schedules }: SchedulePorts, tenantId: string, most: number): Promise<number> {
+/** Counts a tenant's schedules, up to `max`. */
+async function countSchedules({ schedules }: SchedulePorts, tenantId: string, max: number): Promise<number> {
   let count = 0;
   let from: string | undefined;
-  while (count < most) {
-    const page = await schedules.list(tenantId, { limit: Math.min(100, most - count), from });
+  while (count < max) {
+    const page = await schedules.list(tenantId, { limit: Math.min(100, max - count), from });
     count += page.items.length;
     from = page.next;
     if (from === undefined) break;
@@ -100,7 +100,7 @@ async function countSchedules({ schedules }: SchedulePorts, tenantId: string, mo
 }
 
 /** Number of tries to create a schedule while others create and delete one with its name. */
-const mostCreates = 5;
+const maxCreates = 5;
 
 interface Created {
   schedule: ScheduleRecord;
@@ -176,9 +176,9 @@ type InputVersion = Pick<ScheduleRecord, "input_version">;
  */
 async function checkScheduledTask(ports: ScheduleWritePorts, task: ScheduledTask): Promise<InputVersion> {
   const { version } = await checkTask(ports.types, task, ["task"]);
-  const most = largestScheduledInputBytes;
+  const max = largestScheduledInputBytes;
   const bytes = Buffer.byteLength(messageText(task.input ?? null));
-  if (bytes > most) throw new Problem("too_large", `task.input has ${bytes} bytes. The limit is ${most} bytes.`);
+  if (bytes > max) throw new Problem("too_large", `task.input has ${bytes} bytes. The limit is ${max} bytes.`);
   return version === 1 ? {} : { input_version: version };
 }
 
@@ -275,7 +275,7 @@ export async function putSchedule(
     } catch (error) {
       // Another request created or deleted it at the same time.
       const isRace = error instanceof Problem && (error.code === "conflict" || error.code === "not_found");
-      if (!isRace || tries === mostCreates) throw error;
+      if (!isRace || tries === maxCreates) throw error;
     }
   }
 }

@@ -96,9 +96,9 @@ function matchesWildcard(operand: string, value: string): boolean {
 }
 
 /** EventBridge compares numbers up to this value. */
-const mostNumber = 5e9;
+const maxNumber = 5e9;
 
-const isNumber = (value: unknown): value is number => typeof value === "number" && Math.abs(value) <= mostNumber;
+const isNumber = (value: unknown): value is number => typeof value === "number" && Math.abs(value) <= maxNumber;
 
 const comparisons: Readonly<Record<string, (value: number, bound: number) => boolean>> = {
   "=": (value, bound) => value === bound,
@@ -134,8 +134,8 @@ function cidrFault(operand: unknown): string | undefined {
   if (typeof operand !== "string") return expected;
   const [, address = "", bits] = /^([0-9a-fA-F:.]+)\/(\d{1,3})$/.exec(operand) ?? [];
   if (!isAddress(address)) return expected;
-  const mostBits = address.includes(":") ? 127 : 31;
-  return Number(bits) <= mostBits ? undefined : `expected at most ${mostBits} bits after the slash`;
+  const maxBits = address.includes(":") ? 127 : 31;
+  return Number(bits) <= maxBits ? undefined : `expected at most ${maxBits} bits after the slash`;
 }
 
 function matchesCidr(operand: string, value: string): boolean {

@@ -28,10 +28,10 @@ export interface EventPattern {
 }
 
 /** EventBridge's limit, in bytes of JSON. */
-const mostPatternBytes = 4_096;
+const maxPatternBytes = 4_096;
 
 /** EventBridge's limit of the combinations that the `$or` of a pattern make. */
-const mostCombinations = 1_000;
+const maxCombinations = 1_000;
 
 /** Field names with a meaning of their own, which EventBridge does not accept as fields within `$or`. */
 const reservedInOr: ReadonlySet<string> = new Set([
@@ -50,12 +50,12 @@ const refuse = (path: readonly string[], reason: string): never => {
 /** Returns why EventBridge would refuse a pattern, or why no event can match it. Undefined: the pattern is valid. */
 export function patternFault(pattern: unknown): string | undefined {
   try {
-    if (new TextEncoder().encode(JSON.stringify(pattern)).length > mostPatternBytes) {
-      refuse([], `expected at most ${mostPatternBytes} bytes of JSON`);
+    if (new TextEncoder().encode(JSON.stringify(pattern)).length > maxPatternBytes) {
+      refuse([], `expected at most ${maxPatternBytes} bytes of JSON`);
     }
     checkObject(pattern, [], false);
-    if (combinationsOf(pattern as PatternFields) > mostCombinations) {
-      refuse([], `$or makes more than ${mostCombinations} combinations`);
+    if (combinationsOf(pattern as PatternFields) > maxCombinations) {
+      refuse([], `$or makes more than ${maxCombinations} combinations`);
     }
     return undefined;
   } catch (error) {

@@ -152,7 +152,7 @@ export interface Deployment {
 }
 
 /** The deployments that are listed at most. */
-export const mostDeployments = 50;
+export const maxDeployments = 50;
 
 /** Time after which a deployment is deleted, in seconds: longer than any task is kept. */
 export const deploymentSeconds = 90 * 86_400;
@@ -165,6 +165,6 @@ export interface Deployments {
   begun(): Promise<string | undefined>;
   /** Stores a deployment. One of the same end is replaced: its event may come twice. */
   note(deployment: Deployment): Promise<void>;
-  /** The newest deployments, newest first, at most `mostDeployments`. */
+  /** The newest deployments, newest first, at most `maxDeployments`. */
   newest(): Promise<Deployment[]>;
 }

@@ -38,10 +38,10 @@ export interface ReconcilePorts extends EndPorts {
 }
 
 /** Parts of the table that a pass reads, at most: with 1 MB each, about two million records for $0.03. */
-const mostParts = 2_000;
+const maxParts = 2_000;
 
 /** Messages that a pass sends, at most. */
-const mostSends = 10_000;
+const maxSends = 10_000;
 
 /** A tier with more messages than this is behind: a task that is late there may just wait for its turn. */
 const busyDepth = 1_000;
@@ -73,7 +73,7 @@ export async function reconcile(ports: ReconcilePorts, deadlineMs: number): Prom
   const found: ReconcilePass = { at: iso(nowMs), whole: false, open: 0, sent: 0, ended: 0, left: 0 };
   const pass: Pass = { ports, nowMs, found, depths: new Map(), looked: new Set() };
   let next = earlier?.next;
-  for (let parts = 0; parts < mostParts && found.sent < mostSends && ports.clock.now() < deadlineMs; parts++) {
+  for (let parts = 0; parts < maxParts && found.sent < maxSends && ports.clock.now() < deadlineMs; parts++) {
     const part = await ports.openTasks.part(next);
     found.open += part.items.filter(({ status }) => !isTerminal(status)).length;
     await inLanes(part.items, lanes, (record) => reconcileOne(pass, record));

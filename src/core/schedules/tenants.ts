@@ -2,7 +2,7 @@ import type { Log } from "../ports/tasks.ts";
 import type { Tenants } from "./ports.ts";
 
 /** Maximum number of tenants that a process remembers to have saved. */
-const mostSaved = 100_000;
+const maxSaved = 100_000;
 
 /**
  * Returns a function that saves a submit's tenant in the directory: one write per tenant and process, also when many
@@ -25,7 +25,7 @@ export function tenantNoter(tenants: Tenants, log: Log): (tenantId: string) => P
   return (tenantId) => {
     const known = saved.get(tenantId);
     if (known !== undefined) return known;
-    if (saved.size >= mostSaved) saved.clear();
+    if (saved.size >= maxSaved) saved.clear();
     const saving = save(tenantId);
     saved.set(tenantId, saving);
     return saving;

@@ -15,14 +15,14 @@ export interface EventFiring {
  * Shortest retention of a trigger's task, in seconds: longer than an event may be delivered again. The record knows the
  * event.
  */
-const leastRetentionSeconds = 2 * 86_400;
+const minRetentionSeconds = 2 * 86_400;
 
 const { type, input, priority, delay_seconds, max_attempts, expires_in_seconds, tags } = submitFields;
 
 /** The task that a trigger submits: fields of a submit. Texts of `input` and `tags` may have paths of the event. */
 export const triggeredTaskSchema = z.strictObject({
   ...{ type, input, priority, delay_seconds, max_attempts, expires_in_seconds, tags },
-  retention_seconds: z.int().min(leastRetentionSeconds).max(2_592_000).optional(),
+  retention_seconds: z.int().min(minRetentionSeconds).max(2_592_000).optional(),
 });
 
 /** The act of a trigger on the task of a key. Texts may have paths of the event. */

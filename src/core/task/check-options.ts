@@ -96,16 +96,16 @@ export const object =
   };
 
 export const wholeNumber =
-  (least: number, most: number): Check =>
+  (min: number, max: number): Check =>
   (value) =>
-    Number.isInteger(value) && (value as number) >= least && (value as number) <= most
+    Number.isInteger(value) && (value as number) >= min && (value as number) <= max
       ? undefined
-      : `a whole number from ${least} to ${most}`;
+      : `a whole number from ${min} to ${max}`;
 
 export const number =
-  (least: number, most: number): Check =>
+  (min: number, max: number): Check =>
   (value) =>
-    typeof value === "number" && value >= least && value <= most ? undefined : `a number from ${least} to ${most}`;
+    typeof value === "number" && value >= min && value <= max ? undefined : `a number from ${min} to ${max}`;
 
 export const oneOf =
   (values: readonly unknown[]): Check =>

@@ -7,12 +7,12 @@ export const namePattern = /^[a-z][a-z0-9_]{0,63}$/;
 const mediaType = /^[a-z0-9][a-z0-9!#$&^_.+-]*\/(\*|[a-z0-9][a-z0-9!#$&^_.+-]*)$/;
 
 /** Most files of one type. */
-export const mostFiles = 20;
+export const maxFiles = 20;
 
 /** Returns the first fault of a type's option `files`. */
 export function filesFault(files: Readonly<Record<string, FileOptions>>): string | undefined {
   const names = Object.keys(files);
-  if (names.length > mostFiles) return `files may have at most ${mostFiles} names, got ${names.length}`;
+  if (names.length > maxFiles) return `files may have at most ${maxFiles} names, got ${names.length}`;
   for (const [name, { contentTypes = [], maxBytes = 1 }] of Object.entries(files)) {
     if (!namePattern.test(name))
       return `files.${name}: a name must be 1 to 64 of a-z, 0-9 and '_', and begin with a letter`;

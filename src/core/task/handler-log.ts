@@ -13,7 +13,7 @@ export const redacted = "[redacted]";
 const shortestSecret = 4;
 
 /** The most values of an input that are looked at, so that a large input does not delay a handler. */
-const mostLeaves = 2_000;
+const maxLeaves = 2_000;
 
 /** Removes texts and numbers of a sensitive input from a text. */
 export type Redact = (text: string) => string;
@@ -45,7 +45,7 @@ export function redactedLog(log: LineLog, redact: Redact): LineLog {
 function secretsOf(input: unknown): string[] {
   const secrets = new Set<string>();
   const open: unknown[] = [input];
-  for (let seen = 0; open.length > 0 && seen < mostLeaves; seen++) {
+  for (let seen = 0; open.length > 0 && seen < maxLeaves; seen++) {
     const value = open.pop();
     if (typeof value === "object" && value !== null) open.push(...Object.values(value));
     else if (typeof value === "string" || typeof value === "number") secrets.add(String(value));

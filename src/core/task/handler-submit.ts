@@ -4,7 +4,7 @@ import { Problem } from "../model/problem.ts";
 import type { TaskRecord } from "../model/record.ts";
 import type { Tier } from "../model/tier.ts";
 import { anything, type Check, type Checks, type ChecksOf, optionsFault, text } from "./check-options.ts";
-import { jsonText, mostValueBytes } from "./json-value.ts";
+import { jsonText, maxValueBytes } from "./json-value.ts";
 import { isSignalName } from "./step-calls.ts";
 import type { TaskFile } from "./task-file.ts";
 
@@ -256,7 +256,7 @@ export function checkSignal(name: string, body: unknown): void {
     const message = 'expected 1 to 64 letters, digits, ".", "_" or "-"';
     throw new Problem("invalid_input", `name: ${message}`, { errors: [{ path: "/name", message }] });
   }
-  if (Buffer.byteLength(JSON.stringify(body)) > mostValueBytes) {
-    throw new Problem("too_large", `A signal has at most ${mostValueBytes} bytes.`);
+  if (Buffer.byteLength(JSON.stringify(body)) > maxValueBytes) {
+    throw new Problem("too_large", `A signal has at most ${maxValueBytes} bytes.`);
   }
 }

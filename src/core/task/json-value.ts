@@ -124,7 +124,7 @@ function firstOf<Part>(parts: Iterable<Part>, look: (part: Part) => string | und
 }
 
 /** Most bytes of a step's result, of what `once` stores, of a state and of a signal's body, as JSON. */
-export const mostValueBytes = 256 * 1024;
+export const maxValueBytes = 256 * 1024;
 
 /** The text of a value as JSON. */
 export interface JsonText {
@@ -168,9 +168,9 @@ function reasonOf(value: unknown, cause: unknown): string {
 export function valueText(value: unknown, what: string, at = "result"): string | undefined {
   const { text } = jsonText(value, what, at);
   const bytes = text === undefined ? 0 : Buffer.byteLength(text);
-  if (bytes <= mostValueBytes) return text;
+  if (bytes <= maxValueBytes) return text;
   throw new PermanentError(
-    `${what} has ${bytes} bytes as JSON, of at most ${mostValueBytes}; store it elsewhere and return its key`,
+    `${what} has ${bytes} bytes as JSON, of at most ${maxValueBytes}; store it elsewhere and return its key`,
   );
 }
 

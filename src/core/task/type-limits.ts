@@ -121,13 +121,13 @@ export const strictOf = (type: Pick<LimitedType, "concurrency"> | undefined): St
   type?.concurrency?.order === "strict" ? type.concurrency : undefined;
 
 /** The most places of a line: each check of a line whose tasks wait reads all of them. */
-export const mostPlaces = 10_000;
+export const maxPlaces = 10_000;
 /** Places whose item is written with one write unit: each has about 55 bytes. */
 export const placesPerUnit = 16;
-export const mostStarts = 100_000;
+export const maxStarts = 100_000;
 export const longestPerSeconds = 86_400;
 /** The counted starts of three rates fit into an item that one write unit pays for. */
-const mostRates = 4;
+const maxRates = 4;
 
 /** The rates of an option. */
 export function typeRate(option: RateLimitOption | RateListOption | undefined): TypeRate | undefined {
@@ -146,7 +146,7 @@ export function limitsFault(type: {
 }): string | undefined {
   const { concurrency, rateLimit, breaker } = type;
   return (
-    limitFault("concurrency", concurrency, mostPlaces) ??
+    limitFault("concurrency", concurrency, maxPlaces) ??
     limitFault("breaker", breaker) ??
     strictFault(concurrency) ??
     (isList(rateLimit) ? ratesFault(rateLimit) : rateFault("rateLimit", rateLimit)) ??
@@ -158,13 +158,13 @@ export function limitsFault(type: {
 }
 
 const rateFault = (name: string, rate: RateLimitOption | undefined): string | undefined =>
-  limitFault(name, rate, mostStarts) ??
+  limitFault(name, rate, maxStarts) ??
   outOf(`${name}.perSeconds`, rate?.perSeconds, longestPerSeconds) ??
   missing(name, rate, ["limit", "perSeconds"]);
 
 function ratesFault(rates: readonly RateLimitOption[]): string | undefined {
-  if (rates.length < 1 || rates.length > mostRates)
-    return `rateLimit must have 1 to ${mostRates} rates, got ${rates.length}`;
+  if (rates.length < 1 || rates.length > maxRates)
+    return `rateLimit must have 1 to ${maxRates} rates, got ${rates.length}`;
   const fault = rates.map((rate, index) => rateFault(`rateLimit[${index}]`, rate)).find((one) => one !== undefined);
   if (fault !== undefined) return fault;
   const kinds = (of: (rate: RateLimitOption) => unknown) => new Set(rates.map(of)).size;
@@ -178,11 +178,11 @@ function ratesFault(rates: readonly RateLimitOption[]): string | undefined {
 function limitFault(
   name: string,
   { key, limit, scope = "tenant" }: Partial<RateLimitOption> = {},
-  most = 0,
+  max = 0,
 ): string | undefined {
   if (key !== undefined && typeof key !== "function") return `${name}.key must be a function of the input`;
   if (scope !== "tenant" && scope !== "deployment") return `${name}.scope must be tenant or deployment, got ${scope}`;
-  if (typeof limit !== "function") return outOf(`${name}.limit`, limit, most);
+  if (typeof limit !== "function") return outOf(`${name}.limit`, limit, max);
   return key ? undefined : `${name}.limit by input needs key`;
 }
 
@@ -193,10 +193,10 @@ function strictFault({ key, limit, order, onDeadLetter, scope }: Partial<Concurr
   return fits ? undefined : 'concurrency.order "strict" needs key, limit: 1 and the scope tenant';
 }
 
-const outOf = (name: string, value: number | undefined, most: number): string | undefined =>
-  value === undefined || (Number.isInteger(value) && value >= 1 && value <= most)
+const outOf = (name: string, value: number | undefined, max: number): string | undefined =>
+  value === undefined || (Number.isInteger(value) && value >= 1 && value <= max)
     ? undefined
-    : `${name} must be a whole number from 1 to ${most}, got ${value}`;
+    : `${name} must be a whole number from 1 to ${max}, got ${value}`;
 
 const missing = (name: string, option: object | undefined, fields: readonly string[]): string | undefined => {
   const field = option && fields.find((one) => !Object.hasOwn(option, one));

@@ -2,13 +2,13 @@ import { existsSync, renameSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 
 /** The file is put aside when it is larger than this, in bytes; the one before it is then deleted. */
-const mostBytes = 16 * 1024 * 1024;
+const maxBytes = 16 * 1024 * 1024;
 
 /** Time between two looks at the file's size, in milliseconds. */
 const lookMs = 5_000;
 
 /** Lines of an answer, at most. */
-const mostEvents = 10_000;
+const maxEvents = 10_000;
 
 /** Input of FilterLogEvents, as far as functions use it. */
 interface FilterRequest {
@@ -46,7 +46,7 @@ export class LogFile {
    * it.
    */
   async filter(request: FilterRequest): Promise<{ events: Event[]; nextToken?: string }> {
-    const { startTime = 0, endTime = Number.MAX_SAFE_INTEGER, limit = mostEvents, nextToken = "0" } = request;
+    const { startTime = 0, endTime = Number.MAX_SAFE_INTEGER, limit = maxEvents, nextToken = "0" } = request;
     const wanted = wantedOf(request.filterPattern ?? "");
     const events: Event[] = [];
     for (const path of [this.#older, this.path]) {
@@ -63,7 +63,7 @@ export class LogFile {
 
   #putAside(): void {
     try {
-      if (existsSync(this.path) && statSync(this.path).size > mostBytes) renameSync(this.path, this.#older);
+      if (existsSync(this.path) && statSync(this.path).size > maxBytes) renameSync(this.path, this.#older);
     } catch {
       // Another program has the file open, on Windows. The next look tries again.
     }

@@ -5,7 +5,7 @@ import type { Measured } from "../direct/doors.ts";
 const keptMinutes = 24 * 60;
 
 /** Values of a metric in a minute that are kept for percentiles. Sums count all. */
-const mostValues = 500;
+const maxValues = 500;
 
 interface Minute {
   sum: number;
@@ -30,7 +30,7 @@ export class MetricStore {
       for (const value of values) {
         current.sum += value;
         current.count += 1;
-        if (current.values.length < mostValues) current.values.push(value);
+        if (current.values.length < maxValues) current.values.push(value);
       }
       minutes.set(minute, current);
       for (const old of minutes.keys()) if (old < minute - keptMinutes) minutes.delete(old);

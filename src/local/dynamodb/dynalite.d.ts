@@ -34,7 +34,7 @@ declare module "dynalite/db/index.js" {
   export interface LevelIterator extends AsyncIterable<string> {
     next(): Promise<unknown>;
     /** Empty: there are no further ones. */
-    nextv(most: number): Promise<unknown[]>;
+    nextv(max: number): Promise<unknown[]>;
     close(): Promise<void>;
   }
 

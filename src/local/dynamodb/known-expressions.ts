@@ -30,7 +30,7 @@ interface Known {
 const dependsOnValues = /between|attribute_type/i;
 
 /** Expressions that a parser remembers, at most. */
-const mostKnown = 1_000;
+const maxKnown = 1_000;
 
 /**
  * Makes a parser remember what it has parsed. Offload sends the same expressions with other values again and again, and
@@ -46,7 +46,7 @@ export function rememberParsed(parser: Parser): void {
     if (found !== undefined) return again(found, context);
     const parsed = parse.call(parser, text, options);
     if (typeof parsed !== "object" || parsed === null || dependsOnValues.test(text)) return parsed;
-    if (known.size >= mostKnown) known.clear();
+    if (known.size >= maxKnown) known.clear();
     known.set(key, { parsed: withoutValues(parsed, context), uses: text.match(/[#:]\w+/g) ?? [] });
     return parsed;
   };

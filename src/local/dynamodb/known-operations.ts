@@ -23,7 +23,7 @@ interface Known {
 }
 
 /** Operations that are remembered, at most. */
-const mostKnown = 1_000;
+const maxKnown = 1_000;
 
 /** The parameters of each operation. A request with another parameter is left to dynalite. */
 const condition = ["ConditionExpression", "ExpressionAttributeNames", "ExpressionAttributeValues", "ReturnValues"];
@@ -92,7 +92,7 @@ export class KnownOperations {
     const text = one.UpdateExpression ?? "";
     const update = operation === "UpdateItem" ? preparedUpdate({ text, names, values }) : () => true;
     if (table === undefined || condition === undefined || update === undefined) return;
-    if (this.#known.size >= mostKnown) this.#known.clear();
+    if (this.#known.size >= maxKnown) this.#known.clear();
     this.#known.set(name, { table, condition, update });
   }
 

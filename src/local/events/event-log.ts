@@ -9,7 +9,7 @@ import { accountId, region } from "../sqs/queue-message.ts";
 export const localEventBus = "offload";
 
 /** Number of events that the server remembers. */
-const mostEvents = 1_000;
+const maxEvents = 1_000;
 
 /** An event that somebody sends. */
 export interface SentEvent {
@@ -72,7 +72,7 @@ export class EventLog {
     );
     for (const { name } of matching) this.#options.deliver({ kind: "event", trigger: name, event });
     this.#events.push(event);
-    if (this.#events.length > mostEvents) this.#events.shift();
+    if (this.#events.length > maxEvents) this.#events.shift();
     const names = matching.length === 0 ? "no trigger" : matching.map(({ name }) => name).join(", ");
     this.#options.log(`event ${shown(event["detail-type"])} of ${shown(event.source)} ${event.id}: ${names}`);
     return event.id;

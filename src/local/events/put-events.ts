@@ -2,8 +2,8 @@ import * as z from "zod";
 import { busNameOf, type EventLog } from "./event-log.ts";
 
 /** EventBridge's limits of a request. */
-const mostEntries = 10;
-const mostBytes = 256 * 1024;
+const maxEntries = 10;
+const maxBytes = 256 * 1024;
 
 const entrySchema = z.object({
   Time: z.number().optional(),
@@ -37,7 +37,7 @@ type Result = { EventId: string } | { ErrorCode: string; ErrorMessage: string };
  */
 export function putEvents(log: EventLog, body: unknown): { FailedEntryCount: number; Entries: Result[] } {
   const given = (body as { Entries?: unknown } | null)?.Entries;
-  if (!Array.isArray(given) || given.length === 0 || given.length > mostEntries) {
+  if (!Array.isArray(given) || given.length === 0 || given.length > maxEntries) {
     const bound = Array.isArray(given) && given.length > 0 ? "less than or equal to 10" : "greater than or equal to 1";
     throw invalid(
       `1 validation error detected: Value at 'entries' failed to satisfy constraint: Member must have length ${bound}`,
@@ -51,7 +51,7 @@ export function putEvents(log: EventLog, body: unknown): { FailedEntryCount: num
       `1 validation error detected: Value at 'entries.${index + 1}.member.${issue?.path.join(".")}' ${issue?.message}`,
     );
   });
-  if (entries.reduce((sum, entry) => sum + bytesOf(entry), 0) >= mostBytes) {
+  if (entries.reduce((sum, entry) => sum + bytesOf(entry), 0) >= maxBytes) {
     throw invalid("Total size of the entries in the request is over the limit.");
   }
   const Entries = entries.map((entry) => resultOf(log, entry));

@@ -6,11 +6,11 @@ import { Bounded } from "../lambda/bounded.ts";
  * Submits that run at the same time, at most: one process has all functions and the emulators, so more would end no
  * earlier, and the calls of workers would wait for all of them.
  */
-const mostRunning = 3;
+const maxRunning = 3;
 
 /** The requests that submit tasks, and are not answered yet: their messages are about to come. */
 export class Submits {
-  readonly #calls = new Bounded(mostRunning);
+  readonly #calls = new Bounded(maxRunning);
 
   /** Number of requests that wait or run. */
   get open(): number {

@@ -4,8 +4,8 @@ export class Bounded {
   readonly #waiting: (() => void)[] = [];
   #running = 0;
 
-  constructor(most: number) {
-    this.#most = most;
+  constructor(max: number) {
+    this.#most = max;
   }
 
   /** Number of calls that wait or run. */

@@ -12,7 +12,7 @@ type ReceivedMessage = ReturnType<QueueStore["receive"]>[number];
 const gatherMs = 10;
 
 /** Waits of that time while more messages come, at most. */
-const mostWaits = 5;
+const maxWaits = 5;
 
 /** Wait after the queue could not be written, in milliseconds. */
 const faultWaitMs = 1_000;
@@ -89,7 +89,7 @@ export async function gather(
 ): Promise<void> {
   if (visible() >= workerBatchSize) return;
   let before = 1;
-  for (let waits = 0; waits < mostWaits; waits++) {
+  for (let waits = 0; waits < maxWaits; waits++) {
     await wait();
     const now = visible();
     const more = now > before || (now > 0 && incoming() > 0);

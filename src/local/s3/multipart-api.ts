@@ -3,7 +3,7 @@ import { type Call, targetOf, withBody } from "./object-api.ts";
 import type { NamedPart } from "./object-store.ts";
 import { S3Error, unescapeXml, xmlOf } from "./s3-error.ts";
 
-const mostParts = 10_000;
+const maxParts = 10_000;
 
 /** Longest list of parts in bytes: 10,000 parts with all their checksums. */
 const longestList = 4 * 1024 ** 2;
@@ -23,8 +23,8 @@ export async function createUpload({ request, response, store }: Call): Promise<
 export async function putPart({ request, signed, response, store }: Call): Promise<void> {
   const upload = store.upload(request.param("uploadId") ?? "", request.bucket, request.key);
   const number = Number(request.param("partNumber"));
-  if (!Number.isInteger(number) || number < 1 || number > mostParts) {
-    const text = `Part number must be an integer between 1 and ${mostParts}, inclusive`;
+  if (!Number.isInteger(number) || number < 1 || number > maxParts) {
+    const text = `Part number must be an integer between 1 and ${maxParts}, inclusive`;
     throw new S3Error("InvalidArgument", text, { ArgumentName: "partNumber" });
   }
   const part = await withBody({ request, signed, store }, (file, { sizeBytes, md5, checksums }) => {
@@ -80,7 +80,7 @@ function parseParts(xml: string): NamedPart[] {
     if (etag === undefined || !Number.isInteger(number) || number < 1) throw malformed();
     return { number, etag, checksums: checksumsOf((name) => fields.get(name)) };
   });
-  if (parts.length === 0 || parts.length > mostParts || !/<\/CompleteMultipartUpload>\s*$/.test(xml)) throw malformed();
+  if (parts.length === 0 || parts.length > maxParts || !/<\/CompleteMultipartUpload>\s*$/.test(xml)) throw malformed();
   return parts;
 }
 

@@ -24,7 +24,7 @@ export function firstTime(input: ScheduleInput, now: number, createdBefore?: num
  * The most times of a stop for which a schedule fires: a rule of every minute after a night would fire hundreds of
  * times.
  */
-const mostMissed = 100;
+const maxMissed = 100;
 
 /**
  * The times for which a due schedule fires now, oldest first, and its next time. Of the times that were missed while
@@ -38,12 +38,12 @@ export function dueTimes({ input, createdAt, nextAt = 0 }: Schedule, now: number
   const missed: number[] = [];
   // Backwards, so that a long stop takes no longer than a hundred times do.
   let time = rule.latest(Math.min(now, end - 1));
-  while (time !== undefined && time > nextAt && missed.length < mostMissed) {
+  while (time !== undefined && time > nextAt && missed.length < maxMissed) {
     missed.unshift(time);
     time = rule.latest(time - 1);
   }
   const isAll = time === undefined || time <= nextAt;
-  const scheduledAt = (isAll ? [nextAt, ...missed] : missed).slice(-mostMissed);
+  const scheduledAt = (isAll ? [nextAt, ...missed] : missed).slice(-maxMissed);
   return { scheduledAt, nextAt: before(end, rule.next(now)) };
 }
 

@@ -14,11 +14,11 @@ import { type Counts, inWords } from "./played.ts";
 export const clockPath = "/_local/clock";
 
 /** The longest that a clock may be ahead of the machine's, in seconds: a hundred years. */
-const mostSeconds = 100 * 365.25 * 86_400;
+const maxSeconds = 100 * 365.25 * 86_400;
 
 const bodySchema = z
   .strictObject({
-    advance_seconds: z.number().min(0).max(mostSeconds).optional(),
+    advance_seconds: z.number().min(0).max(maxSeconds).optional(),
     at: timeSchema.optional(),
     reset: z.literal(true).optional(),
   })
@@ -94,7 +94,7 @@ const iso = (ms: number): string => new Date(ms).toISOString();
 /** @throws Problem `invalid_input` */
 function byMs(seconds: number): number {
   const ms = Math.round(seconds * 1000);
-  if (movedMs() + ms > mostSeconds * 1000) throw tooFar("advance_seconds");
+  if (movedMs() + ms > maxSeconds * 1000) throw tooFar("advance_seconds");
   return ms;
 }
 
@@ -104,7 +104,7 @@ function whenToCome(ms: number): number {
     const message = `it is ${iso(serverNow())}, and the clock only goes forward`;
     throw new Problem("invalid_input", `at: ${message}.`, { errors: [{ path: "/at", message }] });
   }
-  if (ms - serverNow() + movedMs() > mostSeconds * 1000) throw tooFar("at");
+  if (ms - serverNow() + movedMs() > maxSeconds * 1000) throw tooFar("at");
   return ms;
 }
 

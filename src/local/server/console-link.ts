@@ -9,7 +9,7 @@ const signInPath = "/_local/sign-in";
 const keys = new Map<string, string>();
 
 /** Links of which none is opened: the oldest are forgotten. */
-const mostLinks = 10;
+const maxLinks = 10;
 
 /**
  * The URL of the console for a person who is signed in by opening it, once. The token is in the fragment, which no
@@ -23,7 +23,7 @@ export function consoleLink(url: string, configured: string): string {
   if (key === undefined || key === "") return `${url}/console`;
   const token = randomBytes(16).toString("base64url");
   keys.set(token, key);
-  for (const old of [...keys.keys()].slice(0, -mostLinks)) keys.delete(old);
+  for (const old of [...keys.keys()].slice(0, -maxLinks)) keys.delete(old);
   return `${url}/console#token=${token}`;
 }
 

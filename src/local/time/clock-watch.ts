@@ -1,5 +1,5 @@
 /** A clock that goes back by less, in milliseconds, is corrected by NTP: everything waits for so long only. */
-const leastMs = 30_000;
+const minMs = 30_000;
 
 /** Wait between two looks, in milliseconds. */
 const lookMs = 10_000;
@@ -21,7 +21,7 @@ export function clockLooks(print: (line: string) => void, { wall, elapsed }: Tim
   return () => {
     const nowMs = wall() - elapsed();
     const backMs = aheadMs - nowMs;
-    if (backMs < leastMs && backMs > 0) return;
+    if (backMs < minMs && backMs > 0) return;
     aheadMs = nowMs;
     if (backMs <= 0) return;
     const until = new Date(wall() + backMs).toISOString();

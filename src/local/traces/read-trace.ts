@@ -4,10 +4,10 @@ import { type KeptSpan, parseSpan } from "./kept-span.ts";
 /**
  * Reads the spans of a trace, earliest first. None: the file has no span of it.
  * @param id Id of the trace, or of a task in it.
- * @param most Number of spans after which it stops.
+ * @param max Number of spans after which it stops.
  * @throws the file system's error when the file cannot be read
  */
-export async function readTrace(file: string, id: string, most = Number.POSITIVE_INFINITY): Promise<KeptSpan[]> {
+export async function readTrace(file: string, id: string, max = Number.POSITIVE_INFINITY): Promise<KeptSpan[]> {
   let traceId: string | undefined;
   for await (const span of spansWith(file, id)) {
     if (span.trace_id !== id && span.attributes["offload.task_id"] !== id) continue;
@@ -20,7 +20,7 @@ export async function readTrace(file: string, id: string, most = Number.POSITIVE
   for await (const span of spansWith(file, traceId)) {
     if (span.trace_id !== traceId) continue;
     spans.push(span);
-    if (spans.length === most) break;
+    if (spans.length === max) break;
   }
   return spans.sort((one, other) => one.started_at.localeCompare(other.started_at));
 }

@@ -3,7 +3,7 @@ import type { KeptSpan } from "./kept-span.ts";
 import { inTree, readTrace } from "./read-trace.ts";
 
 /** Most spans in an answer. */
-const mostSpans = 1_000;
+const maxSpans = 1_000;
 
 /** A trace of the local server, for its console. */
 export interface TraceView {
@@ -25,11 +25,11 @@ export function addTraceRoutes(api: ReturnType<typeof createRouter>, env: NodeJS
 
 async function traceView({ OFFLOAD_TRACING, OFFLOAD_SPANS_FILE: file }: NodeJS.ProcessEnv, id: string) {
   const isKept = OFFLOAD_TRACING === "1" && file !== undefined;
-  const spans = isKept ? await readTrace(file, id, mostSpans).catch(noneIfAbsent) : [];
+  const spans = isKept ? await readTrace(file, id, maxSpans).catch(noneIfAbsent) : [];
   return {
     trace_id: spans[0]?.trace_id ?? null,
     spans: inTree(spans).map(({ span, depth }) => ({ ...span, depth })),
-    complete: spans.length < mostSpans,
+    complete: spans.length < maxSpans,
   } satisfies TraceView;
 }
 

@@ -19,13 +19,13 @@ export function keepCompiled(): void {
 }
 
 /** Bytes of compiled code from which the oldest is deleted, until half of them are left. */
-const mostBytes = 200 * 1024 * 1024;
+const maxBytes = 200 * 1024 * 1024;
 
 /**
  * Deletes the oldest compiled code when there is a lot: Node deletes none, and each reload adds some. A process that
  * does not find its own compiles it again.
  */
-export async function boundCompiled(folder = getCompileCacheDir(), most = mostBytes): Promise<void> {
+export async function boundCompiled(folder = getCompileCacheDir(), max = maxBytes): Promise<void> {
   if (folder === undefined) return;
   const found: { path: string; bytes: number; atMs: number }[] = [];
   for (const name of await readdir(folder)) {
@@ -34,9 +34,9 @@ export async function boundCompiled(folder = getCompileCacheDir(), most = mostBy
     found.push({ path, bytes: size, atMs: mtimeMs });
   }
   let bytes = found.reduce((sum, one) => sum + one.bytes, 0);
-  if (bytes <= most) return;
+  if (bytes <= max) return;
   for (const one of found.sort((a, b) => a.atMs - b.atMs)) {
-    if (bytes <= most / 2) return;
+    if (bytes <= max / 2) return;
     await rm(one.path, { force: true });
     bytes -= one.bytes;
   }

@@ -29,7 +29,7 @@ const usualTier: Tier = "normal";
 const warmEachMs = 3_000;
 
 /** Invocations of notify at the same time: half of those of a deployment. */
-const mostNotifies = 20;
+const maxNotifies = 20;
 
 /** Longest wait for running batches when the server stops. */
 const stopGraceMs = 2_500;
@@ -89,7 +89,7 @@ export function startConsumers(
       onFailure: (error) => log(`Could not process a message of the queue ${queue}: ${String(error)}`),
     });
   const stopRedrive = startSource(redriveQueue, redrive);
-  const notifies = new Bounded(mostNotifies);
+  const notifies = new Bounded(maxNotifies);
   const stopNotices = startEventSource({
     store,
     queue: notifyQueue,

@@ -30,11 +30,11 @@ const reasonOf = (signal: NodeJS.Signals | null): string =>
   signal === "SIGKILL" ? ": its code blocked the event loop past the time-out, or it was killed from outside" : "";
 
 /** Tasks that a line of the log names, at most. */
-const mostNamed = 5;
+const maxNamed = 5;
 
 function lostAttempts(tasks: readonly string[]): string {
-  const more = tasks.length > mostNamed ? ` and ${tasks.length - mostNamed} more` : "";
-  const named = tasks.slice(0, mostNamed).join(", ");
+  const more = tasks.length > maxNamed ? ` and ${tasks.length - maxNamed} more` : "";
+  const named = tasks.slice(0, maxNamed).join(", ");
   return `Running: ${named}${more}. As in AWS, an attempt counts as crashed when its lease ends.`;
 }
 

@@ -14,7 +14,7 @@ import type { Begin, End, Invocation, Reply } from "./worker-process.ts";
 const debuggedMs = 11 * 3_600_000;
 
 /** Batches on which one process works at the same time, at most. All but one only go on with tasks of lines. */
-const mostBatches = 3;
+const maxBatches = 3;
 
 /** A process that ends itself has this time for it, in milliseconds: the time of its last flush, and of its stop. */
 const endMs = 5_000;
@@ -318,7 +318,7 @@ export class WorkerPool {
 const isIdle = ({ batches }: Slot): boolean => batches.size === 0;
 
 const isShareable = ({ batches }: Slot): boolean =>
-  batches.size < mostBatches && [...batches.values()].every(({ decided }) => decided);
+  batches.size < maxBatches && [...batches.values()].every(({ decided }) => decided);
 
 /** Ends a process by a signal, or lets it end itself where it does. */
 function end({ process, endsItself, worn }: Slot, signal: "SIGTERM" | "SIGKILL"): void {

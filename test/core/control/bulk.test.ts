@@ -7,7 +7,7 @@ import type { TaskFilter } from "../../../src/core/control/list.ts";
 import {
   matchTasksByFilter,
   matchTasksByIds,
-  mostTasks,
+  maxTasks,
   type TaskAction,
 } from "../../../src/core/control/match-tasks.ts";
 import { loadState } from "../../../src/core/control/operation.ts";
@@ -100,7 +100,7 @@ describe("matching tasks", () => {
     records.list = async () => ({ items: Array.from({ length: 100 }, () => newRecord()), next: "more" });
     await expect(matchTasksByFilter(ports, "acme", "cancel", { type: "x" })).rejects.toMatchObject({
       code: "invalid_input",
-      detail: expect.stringMatching(`${mostTasks}.*created_after`),
+      detail: expect.stringMatching(`${maxTasks}.*created_after`),
     });
   });
 

@@ -6,7 +6,7 @@ import {
   listDeadLetters,
   matchByFilter,
   matchByIds,
-  mostDeadLetters,
+  maxDeadLetters,
 } from "../../../src/core/control/find-dead-letters.ts";
 import { iso, type TaskRecord } from "../../../src/core/model/record.ts";
 import { envelopeOf, newRecord } from "../../support/memory-pipeline.ts";
@@ -153,7 +153,7 @@ describe("matching", () => {
     records.listDeadLetters = async () => ({ items: page, next: "more" });
     await expect(matchByFilter(ports, "acme", { type: "mail.send" })).rejects.toMatchObject({
       code: "invalid_input",
-      detail: expect.stringContaining(String(mostDeadLetters)),
+      detail: expect.stringContaining(String(maxDeadLetters)),
     });
   });
 

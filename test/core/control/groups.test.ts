@@ -3,7 +3,7 @@ import {
   errorFingerprint,
   listDeadLetters,
   matchByFilter,
-  mostDeadLetters,
+  maxDeadLetters,
 } from "../../../src/core/control/find-dead-letters.ts";
 import { groupDeadLetters } from "../../../src/core/control/group-dead-letters.ts";
 import { iso, type TaskRecord } from "../../../src/core/model/record.ts";
@@ -83,9 +83,9 @@ describe("groups of dead letters", () => {
     };
     const { groups, complete } = await groupDeadLetters(ports, "acme", {});
     expect({ count: groups[0]?.count, complete, read }).toEqual({
-      count: mostDeadLetters,
+      count: maxDeadLetters,
       complete: false,
-      read: mostDeadLetters,
+      read: maxDeadLetters,
     });
   });
 

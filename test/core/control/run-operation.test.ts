@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { replayOne } from "../../../src/core/control/act-on-task.ts";
-import { mostDeadLetters } from "../../../src/core/control/find-dead-letters.ts";
+import { maxDeadLetters } from "../../../src/core/control/find-dead-letters.ts";
 import type { OperationAction } from "../../../src/core/control/operation.ts";
 import { operationTypes } from "../../../src/core/control/operation-types.ts";
 import { PortUnavailable } from "../../../src/core/model/errors.ts";
@@ -183,7 +183,7 @@ describe("an operation", () => {
 
   test("an operation always fits into its attempts", () => {
     const { timeoutSeconds, maxAttempts } = internalOptions.replay;
-    const attempts = mostDeadLetters / (timeoutSeconds - 60) + 1;
+    const attempts = maxDeadLetters / (timeoutSeconds - 60) + 1;
     expect(attempts).toBeLessThan(maxAttempts - 4);
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { hashSecret } from "../../../src/core/model/keys.ts";
-import { closeChannels, connect, disconnect, mostConnections, replyTo } from "../../../src/core/notify/connect.ts";
-import { mostChannelsAMinute, openChannel } from "../../../src/core/notify/open-channel.ts";
+import { closeChannels, connect, disconnect, maxConnections, replyTo } from "../../../src/core/notify/connect.ts";
+import { maxChannelsAMinute, openChannel } from "../../../src/core/notify/open-channel.ts";
 import { FakeClock } from "../../../src/memory/clock.ts";
 import { MemoryKeys } from "../../../src/memory/keys.ts";
 import { MemoryChannels, MemoryConnections, MemorySocket } from "../../../src/memory/push.ts";
@@ -58,9 +58,9 @@ describe("openChannel", () => {
   test("a principal that opens too many channels is refused until the next minute", async () => {
     const { clock, ports, opened } = push();
     await clock.advance(45_000);
-    for (let n = 0; n < mostChannelsAMinute; n++) await opened();
+    for (let n = 0; n < maxChannelsAMinute; n++) await opened();
     await expect(opened()).rejects.toMatchObject({ code: "rate_limited", options: { retryAfterSeconds: 15 } });
-    expect(ports.channels.ticketHashes).toHaveLength(mostChannelsAMinute);
+    expect(ports.channels.ticketHashes).toHaveLength(maxChannelsAMinute);
     await expect(opened(olga)).resolves.toBeDefined();
     await clock.advance(15_000);
     await expect(opened()).resolves.toBeDefined();
@@ -115,8 +115,8 @@ describe("connect", () => {
 
   test("a principal has a bounded number of connections", async () => {
     const { clock, ports, opened } = push();
-    for (let n = 0; n < mostConnections; n++) {
-      if (n === mostChannelsAMinute) await clock.advance(60_000);
+    for (let n = 0; n < maxConnections; n++) {
+      if (n === maxChannelsAMinute) await clock.advance(60_000);
       expect(await connect(ports, await opened(), `c-${n}`)).toBe("connected");
     }
     expect(await connect(ports, await opened(), "too-many")).toBe("too many connections");

@@ -17,10 +17,10 @@ import type { At } from "./known-pages.ts";
 import type { Spawner } from "./spawner.ts";
 
 /** Most ids of children in the record of a task that waits for them. */
-const mostChildrenShown = 10;
+const maxChildrenShown = 10;
 
 /** Most bytes of an awaited result. */
-const mostBytes = 262_144;
+const maxBytes = 262_144;
 
 /** Most characters of a child's error in the entry of its end. */
 const longestError = 500;
@@ -129,7 +129,7 @@ export class Runs {
 
 /** Several open waits as the record has them, some of them for children. */
 function waitOf(waits: readonly OpenWait[]): SuspendedFor {
-  const children = waits.flatMap(({ awaited }) => awaited?.child ?? []).slice(0, mostChildrenShown);
+  const children = waits.flatMap(({ awaited }) => awaited?.child ?? []).slice(0, maxChildrenShown);
   const timed = waits.filter(({ awaited }) => awaited === undefined);
   if (timed.length === 0) return { kind: "child", children };
   const until = new Date(Math.min(...timed.map(({ untilMs }) => untilMs))).toISOString();
@@ -164,9 +164,9 @@ async function resultOf({ records, blobs }: FamilyReadPorts, child: TaskRecord):
       fault: `the result is a file (${inShort(content_type)}): spawn the child, and read its file in aggregate`,
     };
   }
-  if (bytes > mostBytes) {
+  if (bytes > maxBytes) {
     return {
-      fault: `the result has ${bytes} bytes, and the most are ${mostBytes}: keep large values in a bucket, and return their keys`,
+      fault: `the result has ${bytes} bytes, and the most are ${maxBytes}: keep large values in a bucket, and return their keys`,
     };
   }
   if (blob === undefined) {

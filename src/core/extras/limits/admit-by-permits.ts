@@ -6,9 +6,9 @@ import {
   type Known,
   type LinePorts,
   latestMs,
-  leastOftenMs,
-  mostAdmitted,
-  mostTries,
+  maxAdmitted,
+  maxIntervalMs,
+  maxTries,
   nothing,
   planSooner,
   type Rest,
@@ -32,13 +32,13 @@ import { turnsOf } from "./strict-order.ts";
 import { hasPlace, sureWrite } from "./sure-write.ts";
 
 /** Tasks that get a place together. */
-const mostTogether = 10;
+const maxTogether = 10;
 
 /**
  * The number of tasks that a call lets go together. A worker admits one, which it takes itself: the other free places
  * are those of workers that end tasks at this moment, and a task that went there by message would pass the queue.
  */
-const mostOf = ({ puller }: LinePorts): number => (puller === undefined ? mostTogether : puller.isFree ? 1 : 0);
+const maxOf = ({ puller }: LinePorts): number => (puller === undefined ? maxTogether : puller.isFree ? 1 : 0);
 
 /** The places of a bucket, as a call knows them. */
 interface Seen {
@@ -58,11 +58,11 @@ export async function admitByPermits(ports: LinePorts, line: Line, limit: number
   const sizes = { limit, size: ports.bucketSize };
   const buckets = changed === undefined ? bucketsOf(line, sizes) : [bucketOf(line, changed.index, sizes)];
   if (added !== undefined && buckets.length > 1 && !(await isFirst(ports, line, added)))
-    return { nextMs: ports.clock.now() + leastOftenMs, empty: false };
+    return { nextMs: ports.clock.now() + maxIntervalMs, empty: false };
   const apart = await stateApart(ports, line, known);
   if (apart !== undefined && isIdle(apart)) return nothing;
   let seen = changed && (await withoutEnded(ports, line, buckets, [changed.state], known));
-  for (let tries = 0; tries < mostTries; tries++) {
+  for (let tries = 0; tries < maxTries; tries++) {
     seen ??= await withoutEnded(ports, line, buckets, await ports.lines.states(buckets.map(({ name }) => name)), known);
     const step = await letSomeGo(ports, line, sizes, seen, { ...known, apart });
     if (step.as === "rest") return step.rest;
@@ -100,7 +100,7 @@ async function letSomeGo(
   const full: Rest = { nextMs: nextLookMs(clock.now(), seen, known), empty: false, state };
   const { bucket, places } = roomiest(seen);
   const room = roomIn(seen);
-  const free = Math.min(room, mostOf(ports));
+  const free = Math.min(room, maxOf(ports));
   const soon: Rest = { ...full, nextMs: clock.now() + soonMs };
   if (free === 0 && room > 0) return { as: "rest", rest: soon };
   if (free === 0 && added !== undefined) return { as: "rest", rest: full };
@@ -108,7 +108,7 @@ async function letSomeGo(
   const { next, empty } = await nextWithoutPlace(ports, read, seen, Math.max(firstTasks(sizes), free));
   if (empty) return { as: "rest", rest: nothing };
   // Their messages are read before they have places: a call that fails leaves no place that nobody uses.
-  const going = await ownMessages(ports, line, next, { most: free, sizes });
+  const going = await ownMessages(ports, line, next, { max: free, sizes });
   if (going.length === 0)
     return { as: "rest", rest: { ...(free > 0 && next.length > 0 ? soon : full), oldest: next[0] } };
   const ids = going.map(({ taskId }) => taskId);
@@ -142,7 +142,7 @@ function readerOf(
   const shards = shardsIn(ports, line, state, known);
   if (changed === undefined || state?.sharded === undefined || bucketCount(sizes) === 1)
     return (count) => ports.lines.first(line.name, count, shards);
-  return (most) => firstOfOne(ports, line, { most, mostOfOne: firstOfShard });
+  return (max) => firstOfOne(ports, line, { max, maxOfOne: firstOfShard });
 }
 
 async function isFirst({ lines }: LinePorts, line: Line, { taskId, shard = 0 }: WaitingEntry): Promise<boolean> {
@@ -219,7 +219,7 @@ async function nextWithoutPlace(
   const isOneLeft = next.some((task) => !flow.going.has(task, now));
   if (isOneLeft || few.length < count) return { next, empty: few.length === 0 };
   const placed = seen.reduce((sum, { places }) => sum + places.size, 0);
-  return { next: without(await first(count + Math.min(placed + next.length, mostAdmitted))), empty: false };
+  return { next: without(await first(count + Math.min(placed + next.length, maxAdmitted))), empty: false };
 }
 
 /**
@@ -233,6 +233,6 @@ function nextLookMs(nowMs: number, seen: readonly Seen[], { checkId }: Known): n
     .flatMap(({ places }) => [...places.values()])
     .filter((untilMs) => placeStateOf(untilMs) !== "taken");
   const isLookedAt = checkId !== undefined || ownState(seen)?.check !== undefined;
-  if (ends.length === 0 && isLookedAt) return nowMs + leastOftenMs;
+  if (ends.length === 0 && isLookedAt) return nowMs + maxIntervalMs;
   return Math.max(nowMs + soonMs, Math.min(nowMs + latestMs, ...ends.map((untilMs) => untilMs + soonMs)));
 }

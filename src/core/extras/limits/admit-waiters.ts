@@ -9,9 +9,9 @@ import {
   aheadMs,
   type Known,
   type LinePorts,
-  leastOftenMs,
-  mostAdmitted,
-  mostTries,
+  maxAdmitted,
+  maxIntervalMs,
+  maxTries,
   nothing,
   type Rest,
   soonMs,
@@ -47,7 +47,7 @@ async function admitUnlessPaused(ports: LinePorts, line: Line, known: Known): Pr
   const pause = (await ports.flowSettings.find(line.name)) as Pause | undefined;
   if (pause === undefined) return admitAll(ports, line, known);
   const isByItself = pause.reason !== undefined;
-  const nextMs = ports.clock.now() + (isByItself ? leastOftenMs : longestDelayMs);
+  const nextMs = ports.clock.now() + (isByItself ? maxIntervalMs : longestDelayMs);
   return { nextMs, empty: false, pausedMs: Date.parse(pause.since), open: isByItself };
 }
 
@@ -68,10 +68,10 @@ async function admitAll(ports: LinePorts, line: Line, { added, checkId }: Known)
   // Tasks that joined together have planned a check each: one of them admits the tasks.
   if (checkId !== undefined && !(await isNoted(ports, line, state, checkId))) return soon;
   const shards = shardsIn(ports, line, state, {});
-  const most = tasksNow(line, state, now);
+  const max = tasksNow(line, state, now);
   // The next check continues where the processor is slower: no check takes as long as its message is hidden.
-  for (let sent = 0; sent < most && clock.now() < now + soonMs; ) {
-    const count = Math.min(most - sent, mostAdmitted);
+  for (let sent = 0; sent < max && clock.now() < now + soonMs; ) {
+    const count = Math.min(max - sent, maxAdmitted);
     const tasks = await lines.first(line.name, count, shards);
     await sendAll(ports, line, tasks);
     if (tasks.length < count) return nothing;
@@ -124,14 +124,14 @@ const fastMs = 50;
 const [firstOfMany, manyOfShard] = [48, 24];
 
 /** The planned check lets this many hundreds of tasks go at most: the starts of four seconds of a rate of 1,000. */
-const mostRounds = 40;
+const maxRounds = 40;
 
 /** The starts that a call gives away. */
 interface Giving {
   /** True for the planned check. */
   isPlanned: boolean;
   /** The most starts. */
-  most: number;
+  max: number;
   /** Milliseconds from now to the last one. */
   untilMs: number;
   /** The time by which the caller's queue is behind, in milliseconds. */
@@ -147,7 +147,7 @@ interface Giving {
  */
 async function admitByRate(ports: LinePorts, line: Line, pace: Pace, known: Known): Promise<Rest> {
   let refused = 0;
-  for (let rounds = 0; rounds < mostRounds && refused < mostTries; ) {
+  for (let rounds = 0; rounds < maxRounds && refused < maxTries; ) {
     const step = await admitSome(ports, line, pace, known);
     if (typeof step === "object") return step;
     if (step === "refused") refused += 1;
@@ -173,7 +173,7 @@ async function admitSome(ports: LinePorts, line: Line, pace: Pace, known: Known)
   const giving = givingOf(ports, intervalMs, check, known);
   const slotMs = list?.freeFrom(state, Math.max(now, dueMs)) ?? Math.max(now, dueMs);
   const near = Math.floor((now + giving.untilMs - slotMs) / intervalMs) + 1;
-  const count = Math.min(giving.most, near, list?.roomAt(state, slotMs) ?? near);
+  const count = Math.min(giving.max, near, list?.roomAt(state, slotMs) ?? near);
   const found = { intervalMs, nowMs: now, isPlanned: giving.isPlanned, isEarly: count < 1 };
   const lateMs = now - dueMs;
   const rest = (startMs: number): Rest => ({
@@ -194,7 +194,7 @@ async function admitSome(ports: LinePorts, line: Line, pace: Pace, known: Known)
   const started = tasks.map((task, index) => ({ ...task, slotMs: Math.ceil(slotMs + index * intervalMs) }));
   await sendAll({ ...ports, puller: giving.puller }, line, started);
   if (tasks.length < count) return nothing;
-  return count === mostAdmitted ? "more" : { ...rest(starts?.free_ms ?? endMs), oldest };
+  return count === maxAdmitted ? "more" : { ...rest(starts?.free_ms ?? endMs), oldest };
 }
 
 interface Wanted {
@@ -212,7 +212,7 @@ function firstToStart(
   { count, isOneOfMany, state, known }: Wanted,
 ): Promise<WaitingEntry[]> {
   const shards = shardsIn(ports, line, state, known);
-  if (isOneOfMany && state.sharded) return firstOfOne(ports, line, { most: firstOfMany, mostOfOne: manyOfShard });
+  if (isOneOfMany && state.sharded) return firstOfOne(ports, line, { max: firstOfMany, maxOfOne: manyOfShard });
   const { shard } = known.added ?? {};
   if (count < 1 && shard !== undefined) return ports.lines.first(line.name, 1, [shard]);
   return ports.lines.first(line.name, isOneOfMany ? firstOfMany : Math.max(1, count), shards);
@@ -241,12 +241,12 @@ function givingOf(
   if (isPlanned) puller?.limitBehind(clock.now() - planned.atMs);
   const isLate = isPlanned && clock.now() - planned.atMs > aheadMs;
   const sendsAhead = isPlanned ? !isLate : checkId === undefined && puller === undefined;
-  if (sendsAhead) return { isPlanned, most: mostAdmitted, untilMs: aheadMs, behindMs: 0 };
+  if (sendsAhead) return { isPlanned, max: maxAdmitted, untilMs: aheadMs, behindMs: 0 };
   const behindMs = puller?.behindMs ?? 0;
-  if (intervalMs < fastMs && behindMs <= aheadMs) return { isPlanned, most: 0, untilMs: 0, behindMs };
+  if (intervalMs < fastMs && behindMs <= aheadMs) return { isPlanned, max: 0, untilMs: 0, behindMs };
   // A start of a slow rate that is missed is dear, and nobody else may come for it.
   const untilMs = behindMs > aheadMs ? Math.min(aheadMs, Math.max(nearMs, intervalMs)) : nearMs;
-  return { isPlanned, most: 1, untilMs, behindMs, puller };
+  return { isPlanned, max: 1, untilMs, behindMs, puller };
 }
 
 /** The findings of a call, from which the times of the next looks follow. */
@@ -264,9 +264,9 @@ interface Found {
 }
 
 /** The next looks at a line. */
-function nextLook(found: Found, { most, behindMs }: Giving): Pick<Rest, "nextMs" | "furtherMs"> {
+function nextLook(found: Found, { max, behindMs }: Giving): Pick<Rest, "nextMs" | "furtherMs"> {
   const { startMs, nowMs } = found;
-  if (most > 1) return { nextMs: startMs > nowMs + aheadMs + soonMs ? startMs - aheadMs / 2 : nowMs + soonMs };
+  if (max > 1) return { nextMs: startMs > nowMs + aheadMs + soonMs ? startMs - aheadMs / 2 : nowMs + soonMs };
   if (behindMs <= aheadMs) return { nextMs: startMs - aheadMs / 2 };
   // Only a counted rate has no start for so long: one look is enough, which comes as late as the tier is behind.
   if (startMs > nowMs + aheadMs + found.intervalMs) return { nextMs: startMs - aheadMs / 2 - behindMs };
@@ -282,7 +282,7 @@ const isSlow = ({ intervalMs }: Found): boolean => intervalMs > 3 * aheadMs;
  */
 function looksBehind(found: Found, behindMs: number) {
   const { startMs, nowMs } = found;
-  const stepMs = Math.max(lookEachMs(found), behindMs / mostAdmitted);
+  const stepMs = Math.max(lookEachMs(found), behindMs / maxAdmitted);
   const soonestMs = nowMs + soonMs + behindMs;
   const comesMs = isSlow(found) ? inStepMs(found, stepMs, soonestMs) : Math.max(soonestMs, startMs - aheadMs / 2);
   const gridMs = isSlow(found) ? comesMs : startMs;

@@ -9,7 +9,7 @@ import { endOfLimit, placesOf } from "./limit-lines.ts";
 import {
   type Known,
   type LinePorts,
-  leastOftenMs,
+  maxIntervalMs,
   plan,
   planSooner,
   type Rest,
@@ -66,9 +66,9 @@ async function advanceNow(ports: LinePorts, line: Line, known: Known): Promise<R
   const { check: planned, sharded } = seen ?? (await lines.state(line.name));
   const now = clock.now();
   if (checkId !== undefined && planned?.id === checkId) watchLine(ports, line, rest);
-  const leastMs = now + (line.kind === "pause" ? longestDelayMs : leastOftenMs);
+  const dueMs = now + (line.kind === "pause" ? longestDelayMs : maxIntervalMs);
   // More tasks may start then.
-  const latestMs = Math.min(leastMs, endOfLimit(ports.flow, line) ?? leastMs);
+  const latestMs = Math.min(dueMs, endOfLimit(ports.flow, line) ?? dueMs);
   const atMs = Math.min(Math.max(rest.nextMs, now + soonMs), latestMs);
   if (planned?.id !== checkId && stands(ports, planned) && planned.atMs <= atMs + soonMs) return rest;
   const at = { tier, atMs, ...((marked ?? sharded) && { sharded: true as const }) };
@@ -172,7 +172,7 @@ async function nextToGo(
   first: readonly WaitingEntry[],
   sizes: Sizes,
 ): Promise<WaitingTask | undefined> {
-  return (await answerOf(ownMessages(ports, line, first, { most: 1, sizes })))?.[0];
+  return (await answerOf(ownMessages(ports, line, first, { max: 1, sizes })))?.[0];
 }
 
 /** Returns a place that could not be passed on to the next task, which waits on. */

@@ -94,7 +94,7 @@ export const guardFailures = 20;
  * Tenants of a type that are counted, or paused by themselves, after a resume for all, at most: every process that
  * works reads a setting of each. Others are not counted until one of these completes a task.
  */
-export const mostCounted = 100;
+export const maxCounted = 100;
 
 /**
  * Guards the resume of a type: if its attempts all fail again, it is paused again. Does nothing where nothing is
@@ -202,7 +202,7 @@ function hasRoom({ flow, clock }: LinePorts, own: TypePause): boolean {
       ? (setting as Pause).reason !== undefined
       : setting.name.startsWith(guardName(all)) && ((setting as Breaker).guardsUntilMs ?? 0) > now,
   );
-  return counted.length < mostCounted;
+  return counted.length < maxCounted;
 }
 
 async function countOne({ flow, flowSettings }: LinePorts, name: string, untilMs: number): Promise<number> {

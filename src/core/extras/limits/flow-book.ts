@@ -26,10 +26,10 @@ export const guardNames = (type: string, tenantId: string): string[] =>
   [pauseName({ scope: "type", type }), pauseName({ scope: "type", type, tenantId })].map(guardName);
 
 /** Settings that are read together at most, unless there are more that are no breakers. */
-const mostSettings = 500;
+const maxSettings = 500;
 
 /** Breakers that are known by themselves at most, and the settings. */
-const mostPages = 1_001;
+const maxPages = 1_001;
 
 interface Page<Content> {
   content: Promise<Content>;
@@ -108,7 +108,7 @@ export class FlowBook {
 
   async #readSettings(): Promise<Known> {
     const { flowSettings } = this.#ports;
-    const { settings, whole } = await flowSettings.some(mostSettings);
+    const { settings, whole } = await flowSettings.some(maxSettings);
     this.latest = new Map(settings.map((setting) => [setting.name, setting]));
     return { settings: this.latest, whole };
   }
@@ -129,7 +129,7 @@ export class FlowBook {
     this.#pages.delete(name);
     this.#pages.set(name, page);
     const [oldest] = this.#pages.keys();
-    if (this.#pages.size > mostPages && oldest !== undefined) this.#pages.delete(oldest);
+    if (this.#pages.size > maxPages && oldest !== undefined) this.#pages.delete(oldest);
     try {
       return await page.content;
     } catch (error) {
@@ -199,7 +199,7 @@ class GoingTasks {
 }
 
 /** Lines of which one thing is known at most. */
-const mostLines = 1_000;
+const maxLines = 1_000;
 
 /** The lines as a process saw them in its earlier calls. Others may have changed them since. */
 class KnownLines {
@@ -214,7 +214,7 @@ class KnownLines {
   }
 
   noteSpread(line: string): void {
-    if (this.#spread.size >= mostLines) this.#spread.clear();
+    if (this.#spread.size >= maxLines) this.#spread.clear();
     this.#spread.add(line);
   }
 
@@ -225,7 +225,7 @@ class KnownLines {
 
   noteSharded(line: string, isSharded: boolean): void {
     if (!isSharded) this.#sharded.delete(line);
-    else if (this.#sharded.size < mostLines) this.#sharded.add(line);
+    else if (this.#sharded.size < maxLines) this.#sharded.add(line);
   }
 
   /** True for a line that a task joined here, and of which no look has found it empty since. */
@@ -235,7 +235,7 @@ class KnownLines {
 
   noteJoined(line: string, isJoined: boolean): void {
     if (!isJoined) this.#joined.delete(line);
-    else if (this.#joined.size < mostLines) this.#joined.add(line);
+    else if (this.#joined.size < maxLines) this.#joined.add(line);
   }
 
   /** Epoch milliseconds before which no start of a rate was free. Undefined: unknown. */
@@ -244,7 +244,7 @@ class KnownLines {
   }
 
   noteNextStart(line: string, startMs: number): void {
-    if (this.#nextStarts.size >= mostLines && !this.#nextStarts.has(line)) this.#nextStarts.clear();
+    if (this.#nextStarts.size >= maxLines && !this.#nextStarts.has(line)) this.#nextStarts.clear();
     this.#nextStarts.set(line, startMs);
   }
 }

@@ -59,12 +59,12 @@ async function nextOf(ports: FlowPorts, { line }: Place): Promise<WaitingEntry[]
   await puller?.left;
   const limit = (await placesOf({ flow, lines }, registry.get(line.type ?? ""), line)) ?? 1;
   const sizes = { limit, size };
-  const most = firstTasks(sizes);
-  if (!(await isSharded(ports, line))) return lines.first(line.name, most);
-  if (bucketCount(sizes) === 1) return lines.first(line.name, most, allShards);
+  const max = firstTasks(sizes);
+  if (!(await isSharded(ports, line))) return lines.first(line.name, max);
+  if (bucketCount(sizes) === 1) return lines.first(line.name, max, allShards);
   const state = await lines.state(line.name);
   if (isIdle(state)) return [];
-  if (state.sharded === undefined) return lines.first(line.name, most);
+  if (state.sharded === undefined) return lines.first(line.name, max);
   // Who finds none here gives the place back, and looks at all shards.
   return firstOfAny(ports, line, firstOfShard);
 }

@@ -10,10 +10,10 @@ import { breakerOf, keyFault, readBreaker, sharedKey } from "./limit-lines.ts";
 import type { LinePorts } from "./line-ports.ts";
 
 /** Keys of a type whose failures are counted for a tenant at the same time, at most: workers read all of them. */
-export const mostKeys = 100;
+export const maxKeys = 100;
 
 /** Calls at the same time may each add a key to the last place: so many are read. */
-const mostRead = 2 * mostKeys;
+const maxRead = 2 * maxKeys;
 
 /** A breaker whose time to try has passed for this long, in milliseconds, has no task that waits. */
 const idleMs = 3_600_000;
@@ -86,7 +86,7 @@ async function breakersOfKeys(
   const { settings, whole } = await flow.known();
   const found = whole
     ? [...settings.values()].filter(({ name }) => name.startsWith(prefix))
-    : await flow.page(prefix, () => flowSettings.named(prefix, mostRead));
+    : await flow.page(prefix, () => flowSettings.named(prefix, maxRead));
   return new Map(found.map((one) => [one.name, one as Breaker]));
 }
 
@@ -99,16 +99,16 @@ export async function isCounted(ports: BreakerPorts, line: Line, nowMs: number):
   if (!isOfKey(line)) return true;
   const [, type = "", tenantId = ""] = line.name.split("/");
   const known = await breakersOfKeys(ports, type, tenantId);
-  if (known.has(line.name) || known.size < mostKeys) return true;
+  if (known.has(line.name) || known.size < maxKeys) return true;
   const others = [...known.values()].filter(({ openUntilMs = 0 }) => openUntilMs < nowMs - idleMs);
-  const [least] = others.sort((a, b) => a.failures - b.failures);
-  if (least === undefined) return false;
-  await ports.flowSettings.remove(least.name);
+  const [min] = others.sort((a, b) => a.failures - b.failures);
+  if (min === undefined) return false;
+  await ports.flowSettings.remove(min.name);
   return true;
 }
 
 /** Tasks that go in the first second after a pause or a breaker has ended, and the most in any second. */
-const [firstTasks, mostTasks] = [10, 100];
+const [firstTasks, maxTasks] = [10, 100];
 
 /** The number of tasks a second is doubled after this time, in milliseconds. */
 const doubleMs = 3_000;
@@ -117,7 +117,7 @@ const doubleMs = 3_000;
  * After the pause of a tier, more and more tasks go: millions may wait, of all types. That of a type or a tenant has
  * what a failure may cost in mind, and its tasks go on with the most that they reached.
  */
-const mostOfTier = 2_000;
+const maxOfTier = 2_000;
 
 /** Then the number is doubled after this time, in milliseconds. */
 const laterDoubleMs = 30_000;
@@ -137,11 +137,11 @@ export async function noteOpened(lines: Lines, line: Line, atMs: number): Promis
  * twice as many every thirty seconds then, and two thousand at most.
  */
 export function tasksNow(line: Line, { nextSlotMs: openedMs }: LineState, nowMs: number): number {
-  if (openedMs === undefined) return mostTasks;
+  if (openedMs === undefined) return maxTasks;
   const sinceMs = Math.max(0, nowMs - openedMs);
-  const tasks = Math.min(mostTasks, doubled(firstTasks, sinceMs, doubleMs));
-  if (tasks < mostTasks || !isOfTier(line)) return tasks;
-  return Math.min(mostOfTier, doubled(mostTasks, sinceMs, laterDoubleMs));
+  const tasks = Math.min(maxTasks, doubled(firstTasks, sinceMs, doubleMs));
+  if (tasks < maxTasks || !isOfTier(line)) return tasks;
+  return Math.min(maxOfTier, doubled(maxTasks, sinceMs, laterDoubleMs));
 }
 
 const doubled = (tasks: number, sinceMs: number, everyMs: number): number =>

@@ -20,8 +20,8 @@ import {
 import {
   type Limit,
   type LimitedType,
-  mostPlaces,
-  mostStarts,
+  maxPlaces,
+  maxStarts,
   type RateLimitOption,
   strictOf,
   type TypeRate,
@@ -182,10 +182,10 @@ export function limitsFor({ concurrency, rateLimit }: LimitedType, input: unknow
   const starts: [number, number][] = [];
   for (const { limit, perSeconds } of rateLimit === undefined ? [] : [rateLimit, ...(rateLimit.longer ?? [])])
     if (typeof limit === "function")
-      starts.push([perSeconds, limitFor({ option: "rateLimit", limit, most: mostStarts }, input)]);
+      starts.push([perSeconds, limitFor({ option: "rateLimit", limit, max: maxStarts }, input)]);
   const { limit } = concurrency ?? {};
   const places =
-    typeof limit === "function" ? limitFor({ option: "concurrency", limit, most: mostPlaces }, input) : undefined;
+    typeof limit === "function" ? limitFor({ option: "concurrency", limit, max: maxPlaces }, input) : undefined;
   if (places === undefined && starts.length === 0) return undefined;
   return { places, ...(starts.length > 0 && { starts: Object.fromEntries(starts) }) };
 }
@@ -198,10 +198,10 @@ export interface LimitsByInput {
 interface LimitByInput {
   option: "concurrency" | "rateLimit";
   limit: (input: never) => number;
-  most: number;
+  max: number;
 }
 
-function limitFor({ option, limit, most }: LimitByInput, input: unknown): number {
+function limitFor({ option, limit, max }: LimitByInput, input: unknown): number {
   let given: unknown;
   try {
     given = limit(input as never);
@@ -209,10 +209,10 @@ function limitFor({ option, limit, most }: LimitByInput, input: unknown): number
     const text = cause instanceof Error ? cause.message : String(cause);
     throw new PermanentError(`the limit of ${option}: ${text}`, { cause });
   }
-  if (typeof given === "number" && Number.isInteger(given) && given >= 1 && given <= most) return given;
+  if (typeof given === "number" && Number.isInteger(given) && given >= 1 && given <= max) return given;
   quiet(given);
   throw new PermanentError(
-    `the limit of ${option}: it returned ${inShort(given)}, and no whole number from 1 to ${most}`,
+    `the limit of ${option}: it returned ${inShort(given)}, and no whole number from 1 to ${max}`,
   );
 }
 

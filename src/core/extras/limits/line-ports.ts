@@ -37,7 +37,7 @@ export interface LinePorts {
   /** Places in a bucket of a line. Absent: as many as one write unit pays for. */
   bucketSize?: number;
   /** Places, or starts a second, of a line whose tasks wait in one partition. Absent: as many as that serves. */
-  mostInOne?: number;
+  maxInOne?: number;
   /** A worker goes on with the tasks of a line for this time, in milliseconds. Absent: a minute. */
   shareMs?: number | undefined;
   /** Takes the next task of a line for this worker. Absent: each goes by message. */
@@ -52,10 +52,10 @@ export interface FlowPorts extends SettlePorts, EntryPorts, LinePorts {
 }
 
 /** Tasks that one call lets go at most. */
-export const mostAdmitted = 100;
+export const maxAdmitted = 100;
 
 /** Tries while others change the line. */
-export const mostTries = 10;
+export const maxTries = 10;
 
 /**
  * Starts of a rate are given away this long ahead, in milliseconds: a changed rate applies to the tasks behind them.
@@ -72,7 +72,7 @@ export const latestMs = 60_000;
  * A line that a pause does not stop is looked at this often at least, in milliseconds: alarms count periods of five
  * minutes.
  */
-export const leastOftenMs = 240_000;
+export const maxIntervalMs = 240_000;
 
 /** The rest of a line after a call. */
 export interface Rest extends Held {

@@ -20,7 +20,7 @@ import {
   type TypeLimits,
 } from "../../ports/flow.ts";
 import type { CatalogEntry } from "../../task/catalog.ts";
-import { mostPlaces } from "../../task/type-limits.ts";
+import { maxPlaces } from "../../task/type-limits.ts";
 import { guardResume } from "./breaker.ts";
 import { noteOpened } from "./keyed-breakers.ts";
 import { isOver } from "./limit-lines.ts";
@@ -36,7 +36,7 @@ export type ManageFlowPorts = Pick<LinePorts, "clock" | "log" | "queues" | "line
 const spareMs = 10_000;
 
 /** Lines that a change of limits goes on with, at most. Others follow when a task in them ends. */
-const mostLines = 1_000;
+const maxLines = 1_000;
 
 /**
  * Pauses. When it returns, no worker starts a task that the pause stops; running attempts finish.
@@ -77,7 +77,7 @@ export interface ClosedBreaker {
 }
 
 /** Breakers of keys that are closed together, at most; and at the same time. */
-const [mostClosed, closingLanes] = [1_000, 10];
+const [maxClosed, closingLanes] = [1_000, 10];
 
 /**
  * Closes the breaker of a type for a tenant, or that of a key: the tasks that wait start, and it counts failures from
@@ -91,7 +91,7 @@ export async function closeBreaker(
   tier: Tier,
   by: string,
 ): Promise<void> {
-  const ofKeys = key === undefined ? await ports.flowSettings.named(breakerName(type, tenantId, ""), mostClosed) : [];
+  const ofKeys = key === undefined ? await ports.flowSettings.named(breakerName(type, tenantId, ""), maxClosed) : [];
   const isOpen = (one: FlowSetting) => (one as Breaker).openUntilMs !== undefined;
   const lines = [breakerName(type, tenantId, key), ...ofKeys.filter(isOpen).map(({ name }) => name)];
   await inLanes(lines, closingLanes, (name) => open(ports, lineOf(name) as Line, tier));
@@ -143,15 +143,15 @@ export async function changeLimits(
 /** A line whose tasks run for long would notice the new limit only as one of them ends. */
 async function checkLines(ports: ManageFlowPorts, { name, priority: tier }: { name: string; priority: Tier }) {
   const found = await Promise.all([
-    ports.lines.list(`concurrency/${name}/`, mostLines),
-    ports.lines.list(`rate/${name}/`, mostLines),
+    ports.lines.list(`concurrency/${name}/`, maxLines),
+    ports.lines.list(`rate/${name}/`, maxLines),
   ]);
   const atMs = ports.clock.now() + settingsKnownMs;
   for (const line of found.flat()) await sendCheck(ports, lineOf(line) as Line, { tier, atMs, id: ports.newId() });
 }
 
 /** Limits of single keys that are in force at the same time, at most: every process that works reads all of them. */
-const [mostOfTenant, mostOfAll] = [50, 200];
+const [maxOfTenant, maxOfAll] = [50, 200];
 
 /** The operator who sets the limit of a key. An admin may also change a limit that tenants share. */
 export interface KeyOwner {
@@ -210,8 +210,8 @@ export async function limitKey(
     const option = given === undefined ? "concurrency or rateLimit" : "rateLimit";
     throw new Problem("conflict", `The type ${type.name} is defined without a key of ${option}.`);
   }
-  if (kind === "concurrency" && limit > mostPlaces) {
-    const message = `at most ${mostPlaces} attempts at the same time`;
+  if (kind === "concurrency" && limit > maxPlaces) {
+    const message = `at most ${maxPlaces} attempts at the same time`;
     throw new Problem("invalid_input", `limit: ${message}`, { errors: [{ path: "/limit", message }] });
   }
   const { line, isAllowed } = lineOfKey(type, kind, key, by);
@@ -259,10 +259,10 @@ async function checkRoom({ flowSettings, clock }: ManageFlowPorts, name: string,
     (one) => one.name !== name && lineOfLimit(one) !== undefined && !isOver(one as TypeLimits, now),
   );
   const ofTenant = others.filter((one) => lineOfLimit(one)?.tenantId === by.tenantId).length;
-  if (others.length < mostOfAll && (by.isAdmin || ofTenant < mostOfTenant)) return;
+  if (others.length < maxOfAll && (by.isAdmin || ofTenant < maxOfTenant)) return;
   throw new Problem(
     "conflict",
-    `At most ${mostOfTenant} keys of a tenant, and ${mostOfAll} of the deployment, have a limit of their own. ` +
+    `At most ${maxOfTenant} keys of a tenant, and ${maxOfAll} of the deployment, have a limit of their own. ` +
       "Take the limits of other keys away first.",
   );
 }

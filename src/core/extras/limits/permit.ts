@@ -167,7 +167,7 @@ const lookEachMs = 250;
  * A place that is free in this many looks in a row shows that no task waits. In a single look it may be the place of a
  * worker that has chosen the same task as its neighbour.
  */
-const mostFree = 3;
+const maxFree = 3;
 
 /** A successor, in a bucket of a line's places. */
 interface Coming {
@@ -211,7 +211,7 @@ async function placeFor(ports: FlowPorts, { tier }: Delivery, coming: Coming): P
     const isFree = state !== undefined && state.places.size < room;
     if (isFree) await advance(ports, line, { tier, changed: { index, state } });
     free = isFree ? free + 1 : 0;
-    const isOver = !puller?.isFree || free === mostFree || clock.now() >= waitsUntilMs || isStopping?.();
+    const isOver = !puller?.isFree || free === maxFree || clock.now() >= waitsUntilMs || isStopping?.();
     // The place may have come since the look.
     if (isOver && (await isDone(ports, name, state, id))) return undefined;
     if (!isOver) await waitOn(ports, name, state, { id, untilMs: waitsUntilMs });

@@ -60,7 +60,7 @@ const freshMs = 5_000;
 const oldMs = 60_000;
 
 /** Lines that a process knows at most. */
-const mostLines = 200;
+const maxLines = 200;
 
 /** Readings may miss the changes of the last second. */
 interface PlaceReads extends Pick<Lines, "orders"> {
@@ -151,7 +151,7 @@ export class PlaceBook {
     this.#fronts.delete(line);
     this.#fronts.set(line, front);
     const [oldest] = this.#fronts.keys();
-    if (this.#fronts.size > mostLines && oldest !== undefined) this.#fronts.delete(oldest);
+    if (this.#fronts.size > maxLines && oldest !== undefined) this.#fronts.delete(oldest);
     return front;
   }
 }

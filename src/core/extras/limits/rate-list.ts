@@ -1,7 +1,7 @@
 import type { CountedStarts, LineState, Lines, WantedSlot } from "../../ports/flow.ts";
 import type { Clock } from "../../ports/tasks.ts";
 import type { FlowBook } from "./flow-book.ts";
-import { mostTries } from "./line-ports.ts";
+import { maxTries } from "./line-ports.ts";
 
 /** A rate of a list whose starts are counted, and not spaced. */
 export interface CountedRate {
@@ -40,7 +40,7 @@ interface Part {
 const partsOfTime = 16;
 
 /** Further parts are older than the rate's time, and that by which a start may be late. */
-const mostParts = partsOfTime + 2;
+const maxParts = partsOfTime + 2;
 
 /** A start that is noted for a time further ahead, in milliseconds, has been noted by a clock that is wrong. */
 const wrongMs = 86_400_000;
@@ -98,7 +98,7 @@ export class RateList {
   over(lines: Pick<Lines, "state" | "takeSlots">): Pick<Lines, "takeSlot"> {
     return {
       takeSlot: async (line, { nowMs, intervalMs, aheadMs, count = 1 }) => {
-        for (let tries = 0; tries < mostTries; tries++) {
+        for (let tries = 0; tries < maxTries; tries++) {
           const state = await lines.state(line);
           const slotMs = this.freeFrom(state, Math.max(nowMs, state.nextSlotMs ?? 0), count);
           if (slotMs > nowMs + aheadMs) return undefined;
@@ -173,7 +173,7 @@ function withPart(parts: Parts | undefined, rate: CountedRate, { lastMs, count }
   const next = isSame
     ? [...known.slice(0, -1), { lastMs: atMs, count: newest.count + count }]
     : [...known, { lastMs: atMs, count }];
-  return next.slice(-mostParts).flatMap((part) => [part.lastMs, part.count]);
+  return next.slice(-maxParts).flatMap((part) => [part.lastMs, part.count]);
 }
 
 /** Starts that are taken by one write are at most this far apart, in milliseconds. */
@@ -203,12 +203,12 @@ export class JoinedStarts {
    */
   take(ports: StartPorts, line: string, want: WantedSlot): Promise<number | undefined> {
     const { intervalMs, aheadMs } = want;
-    const most = 1 + Math.floor(togetherMs / intervalMs);
-    if (most === 1) return ports.lines.takeSlot(line, want);
+    const max = 1 + Math.floor(togetherMs / intervalMs);
+    if (max === 1) return ports.lines.takeSlot(line, want);
     const answer = Promise.withResolvers<number | undefined>();
     const key = `${aheadMs} ${intervalMs} ${line}`;
     const waiting = this.#waiting.get(key);
-    if (waiting === undefined) void this.#answer(ports, { line, key, most }, [{ want, answer }]);
+    if (waiting === undefined) void this.#answer(ports, { line, key, max }, [{ want, answer }]);
     else waiting.push({ want, answer });
     return answer.promise;
   }
@@ -216,13 +216,13 @@ export class JoinedStarts {
   /** The process takes starts until no question is left: further tasks ask meanwhile. */
   async #answer(
     ports: StartPorts,
-    { line, key, most }: { line: string; key: string; most: number },
+    { line, key, max }: { line: string; key: string; max: number },
     waiting: Question[],
   ): Promise<void> {
     this.#waiting.set(key, waiting);
     while (waiting.length > 0) {
       const groups: Question[][] = [];
-      while (waiting.length > 0) groups.push(waiting.splice(0, most));
+      while (waiting.length > 0) groups.push(waiting.splice(0, max));
       await Promise.all(groups.map((questions) => answerAll(ports, line, questions)));
     }
     this.#waiting.delete(key);

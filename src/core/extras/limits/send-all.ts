@@ -131,11 +131,11 @@ async function ownTasks(
   ports: OwnPorts,
   line: Line,
   first: readonly WaitingEntry[],
-  { most, sizes }: { most: number; sizes: Sizes },
+  { max, sizes }: { max: number; sizes: Sizes },
 ): Promise<WaitingEntry[]> {
-  if (bucketCount(sizes) > 1) return reserved(ports, line, first, most);
+  if (bucketCount(sizes) > 1) return reserved(ports, line, first, max);
   const own: WaitingEntry[] = [];
-  for (const task of first) if (own.length < most && ports.flow.going.add(task, ports.clock.now())) own.push(task);
+  for (const task of first) if (own.length < max && ports.flow.going.add(task, ports.clock.now())) own.push(task);
   return own;
 }
 
@@ -147,13 +147,13 @@ export async function reserved(
   { lines, clock, flow, newId }: OwnPorts,
   line: Line,
   first: readonly WaitingEntry[],
-  most: number,
+  max: number,
 ): Promise<WaitingEntry[]> {
   const salt = newId();
   const own: WaitingEntry[] = [];
   const inOrder = first.map((task, position) => ({ task, at: (position + 4) * chanceOf(salt, task) }));
   for (const { task } of inOrder.sort((a, b) => a.at - b.at)) {
-    if (own.length >= most) break;
+    if (own.length >= max) break;
     const now = clock.now();
     if (!flow.going.add(task, now)) continue;
     if (await lines.reserve(line.name, task, now, now + reservedMs)) own.push(task);
@@ -189,7 +189,7 @@ export async function ownMessages(
   ports: LinePorts,
   line: Line,
   first: readonly WaitingEntry[],
-  wanted: { most: number; sizes: Sizes },
+  wanted: { max: number; sizes: Sizes },
 ): Promise<readonly WaitingTask[]> {
   const own = await ownTasks(ports, line, first, wanted);
   try {

@@ -30,13 +30,13 @@ export interface Sizes {
 }
 
 /** A task asks this many buckets for a place at most: where most are free, a second question is rare. */
-const mostAsked = 3;
+const maxAsked = 3;
 
 /**
  * Workers that end tasks at the same time choose among this many first tasks: a line of 1,000 places starts some 250 a
  * second (`npm run test:lines`).
  */
-const mostFirst = 16;
+const maxFirst = 16;
 
 /** The name of a bucket's places. No line's name begins with `places/`. */
 export const bucketName = ({ name }: Line, index: number): string => (index === 0 ? name : `places/${index}/${name}`);
@@ -56,7 +56,7 @@ export const bucketsOf = (line: Line, sizes: Sizes): Bucket[] =>
 export function bucketsFor(line: Line, taskId: string, sizes: Sizes): Bucket[] {
   const count = bucketCount(sizes);
   const first = numberOf(taskId) % count;
-  const asked = Array.from({ length: Math.min(count, mostAsked) }, (_, step) => (first + step) % count);
+  const asked = Array.from({ length: Math.min(count, maxAsked) }, (_, step) => (first + step) % count);
   return asked.map((index) => bucketOf(line, index, sizes));
 }
 
@@ -67,7 +67,7 @@ export function bucketsFor(line: Line, taskId: string, sizes: Sizes): Bucket[] {
 const firstOfOneBucket = 3;
 
 /** The number of first tasks that a call reads which admits one. */
-export const firstTasks = (sizes: Sizes): number => (bucketCount(sizes) === 1 ? firstOfOneBucket : mostFirst);
+export const firstTasks = (sizes: Sizes): number => (bucketCount(sizes) === 1 ? firstOfOneBucket : maxFirst);
 
 /*
  * A partition of the table takes a thousand write units a second, and a task that waits costs it two. The tasks of a
@@ -81,34 +81,34 @@ export const firstTasks = (sizes: Sizes): number => (bucketCount(sizes) === 1 ? 
  */
 
 /** Places, or starts a second, of a line whose tasks wait in shard 0. */
-export const mostInOne = 128;
+export const maxInOne = 128;
 
 /** A task that joins a line without a mark waits for less than this before its caller notes one, in milliseconds. */
 const longestJoinMs = 500;
 
 /** A join is tried this often. */
-const mostJoins = 4;
+const maxJoins = 4;
 
 /** The shortest wait after a shard has refused a join, and the longest addition to it for each try, in milliseconds. */
-const [leastJoinWaitMs, spreadJoinMs] = [500, 1_500];
+const [minJoinWaitMs, spreadJoinMs] = [500, 1_500];
 
 interface ShardPorts {
   flow: FlowBook;
   lines: Pick<Lines, "state">;
   registry: ReadonlyMap<string, LimitedType>;
-  mostInOne?: number | undefined;
+  maxInOne?: number | undefined;
 }
 
 /** True for a line whose tasks wait in the shards above 0, by its limit or as this process knows. */
 export async function isSharded(ports: ShardPorts, line: Line) {
-  const { flow, registry, mostInOne: most = mostInOne } = ports;
+  const { flow, registry, maxInOne: max = maxInOne } = ports;
   const type = registry.get(line.type ?? "");
   if (strictOf(type) !== undefined && line.kind === "concurrency") return false;
   if (flow.lines.isSharded(line.name)) return true;
-  if (line.kind === "concurrency") return ((await placesOf(ports, type, line)) ?? 0) > most;
+  if (line.kind === "concurrency") return ((await placesOf(ports, type, line)) ?? 0) > max;
   if (line.kind !== "rate") return false;
   const pace = await paceOf(ports, type, line);
-  return pace !== undefined && pace.intervalMs * most < 1000;
+  return pace !== undefined && pace.intervalMs * max < 1000;
 }
 
 /** The shard in which a task waits, or would. Absent: 0. */
@@ -137,10 +137,10 @@ export async function join(
       await lines.add(name, joining, purgeAt);
       return joining;
     } catch (error) {
-      if (tries === mostJoins || !isOfLimit(name) || !isThrottled(error)) throw error;
+      if (tries === maxJoins || !isOfLimit(name) || !isThrottled(error)) throw error;
     }
     if (joining.shard === undefined && !isStrict) flow.lines.noteSharded(name, true);
-    else await after(clock, leastJoinWaitMs + (numberOf(`join ${tries} ${task.taskId}`) % (tries * spreadJoinMs)));
+    else await after(clock, minJoinWaitMs + (numberOf(`join ${tries} ${task.taskId}`) % (tries * spreadJoinMs)));
     if (!isStrict) joining = { ...task, shard: shardOf(task.taskId) };
   }
 }
@@ -190,19 +190,19 @@ export const firstOfShard = 8;
 export async function firstOfAny(
   { lines, newId }: Pick<LinePorts, "lines" | "newId">,
   { name }: Line,
-  most: number,
+  max: number,
 ): Promise<WaitingEntry[]> {
   const shard = anyShard(newId());
-  const some = await lines.first(name, most, [shard]);
-  return some.length > 0 || shard > 0 ? some : lines.first(name, most, [shardOf(newId())]);
+  const some = await lines.first(name, max, [shard]);
+  return some.length > 0 || shard > 0 ? some : lines.first(name, max, [shardOf(newId())]);
 }
 
 /** The first tasks of one of a line's shards, at random; of all when that has none. */
 export async function firstOfOne(
   ports: Pick<LinePorts, "lines" | "newId">,
   line: Line,
-  { most, mostOfOne }: { most: number; mostOfOne: number },
+  { max, maxOfOne }: { max: number; maxOfOne: number },
 ): Promise<WaitingEntry[]> {
-  const some = await firstOfAny(ports, line, mostOfOne);
-  return some.length > 0 ? some : ports.lines.first(line.name, most, allShards);
+  const some = await firstOfAny(ports, line, maxOfOne);
+  return some.length > 0 ? some : ports.lines.first(line.name, max, allShards);
 }

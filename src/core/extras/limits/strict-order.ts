@@ -5,7 +5,7 @@ import type { LineState } from "../../ports/flow.ts";
 import type { TaskMessage } from "../../task/puller.ts";
 import type { TaskType } from "../../task/task.ts";
 import { type StrictOption, strictOf } from "../../task/type-limits.ts";
-import { type LinePorts, leastOftenMs } from "./line-ports.ts";
+import { type LinePorts, maxIntervalMs } from "./line-ports.ts";
 import { keptAfterMs, keptUntilMs, placeStateOf, takenUntilMs } from "./place-book.ts";
 import { hasPlace, keepSeen, sureWrite } from "./sure-write.ts";
 import { justNowMs, type TakenPlace } from "./take.ts";
@@ -70,7 +70,7 @@ export async function turnsOf(
     const isPast = untilMs <= now;
     const isDoubted = isPast || (isAsked && placeStateOf(untilMs) !== "onTheWay");
     if (isDoubted && !(await keepsTurn(ports, line, task, isPast))) over.push([task, untilMs]);
-    else stay.set(task, isPast ? takenUntilMs(now + leastOftenMs, { timeoutSeconds: 1 }) : untilMs);
+    else stay.set(task, isPast ? takenUntilMs(now + maxIntervalMs, { timeoutSeconds: 1 }) : untilMs);
   }
   return { over, stay };
 }

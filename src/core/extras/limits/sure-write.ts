@@ -25,7 +25,7 @@ export async function sureWrite<Answer>(
 }
 
 /** Tries to keep a place while others change its end. */
-const mostKeeps = 3;
+const maxKeeps = 3;
 
 /**
  * Keeps a task's place. The write requires the end that was seen: after its process stood still, it may arrive when an
@@ -42,7 +42,7 @@ export async function keepSeen(
 ): Promise<number | undefined> {
   const look = async () => (await lines.state(bucket)).places.get(task);
   let seenMs = known ?? (await look());
-  for (let tries = 0; tries < mostKeeps && seenMs !== undefined; tries++) {
+  for (let tries = 0; tries < maxKeeps && seenMs !== undefined; tries++) {
     const untilMs = endAfter(seenMs);
     if (untilMs === undefined) return undefined;
     if (await lines.keepPlace(bucket, { task, untilMs: seenMs, turn }, untilMs)) return untilMs;

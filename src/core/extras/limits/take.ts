@@ -19,7 +19,7 @@ import { hasPlace, keepSeen, sureWrite } from "./sure-write.ts";
 const shortWaitMs = 1_200;
 
 /** A task takes another start this often, if the answers come too late. */
-const mostTries = 3;
+const maxTries = 3;
 
 /**
  * Takes the next start of a rate, or the start that the line gave. A task behind others, or without a start soon,
@@ -68,11 +68,11 @@ export async function untilStart(
 }
 
 /** Takes the next start if it is near. The answer of a throttled line may come later than a start may be late. */
-async function nextStart(ports: LinePorts, line: Line, pace: Pace, mostMs: number): Promise<number | undefined> {
+async function nextStart(ports: LinePorts, line: Line, pace: Pace, maxMs: number): Promise<number | undefined> {
   const { clock } = ports;
   const { lateMs } = pace;
-  for (let tries = 0; tries < mostTries; tries++) {
-    const slotMs = await takeNear(ports, line, pace, mostMs);
+  for (let tries = 0; tries < maxTries; tries++) {
+    const slotMs = await takeNear(ports, line, pace, maxMs);
     if (slotMs === undefined) return undefined;
     if (clock.now() - slotMs <= lateMs) return Math.ceil(slotMs);
   }
@@ -82,24 +82,24 @@ async function nextStart(ports: LinePorts, line: Line, pace: Pace, mostMs: numbe
 /**
  * Takes the next start if it is near. Asks for none that this process knows to be far: at a rate that is reached, each
  * question would be a write. An operator may have set a higher rate since, which leaves no start behind `latestMs`.
- * @param mostMs The start is at most so far away, in milliseconds.
+ * @param maxMs The start is at most so far away, in milliseconds.
  */
 export async function takeNear(
   { flow, lines, clock }: LinePorts,
   { name }: Line,
   { intervalMs, list }: Pace,
-  mostMs: number,
+  maxMs: number,
 ): Promise<number | undefined> {
   const nowMs = clock.now();
   const known = flow.lines.nextStartOf(name) ?? 0;
   const latestMs = nowMs + aheadMs + intervalMs;
-  if (known > nowMs + mostMs && known <= latestMs) return undefined;
-  const want = { nowMs, intervalMs, aheadMs: mostMs, knownMs: known };
+  if (known > nowMs + maxMs && known <= latestMs) return undefined;
+  const want = { nowMs, intervalMs, aheadMs: maxMs, knownMs: known };
   const slotMs = await startsOf(flow)
     .take({ lines: list?.over(lines) ?? lines, clock }, name, want)
     .catch(unlessThrottled);
   // The task that gets none waits in the line, and those that come next would wait behind it.
-  flow.lines.noteNextStart(name, slotMs === undefined ? nowMs + mostMs + shortWaitMs : slotMs + intervalMs);
+  flow.lines.noteNextStart(name, slotMs === undefined ? nowMs + maxMs + shortWaitMs : slotMs + intervalMs);
   return slotMs;
 }
 
@@ -217,7 +217,7 @@ async function bucketsAsked(
 }
 
 /** Tries to take over a place while others change the line. */
-const mostOnWay = 3;
+const maxOnWay = 3;
 
 /**
  * Takes the place of a task that was admitted and has not come yet: the last one, which comes latest. In a queue that
@@ -228,7 +228,7 @@ const mostOnWay = 3;
 async function takeOver(lines: Lines, { name, room }: Bucket, to: HeldPlace): Promise<boolean> {
   const { places } = await lines.state(name);
   const onWay = [...places].filter(([, untilMs]) => placeStateOf(untilMs) === "onTheWay").sort(([, a], [, b]) => b - a);
-  for (const [task, untilMs] of onWay.slice(0, mostOnWay)) {
+  for (const [task, untilMs] of onWay.slice(0, maxOnWay)) {
     const passing = lines.passPlace(name, { task, untilMs }, to, room);
     if (await sureWrite(lines, name, passing, hasPlace([to.task], to.untilMs))) return true;
   }

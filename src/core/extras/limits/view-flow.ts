@@ -250,7 +250,7 @@ const pauseOfTenant = ({ since, reason }: Pause): Partial<StoppedTenant> => ({
 });
 
 /** Tenants that a view names, at most. */
-const mostStopped = 100;
+const maxStopped = 100;
 
 /** The line of a key that has a limit of its own, by the setting's name. Undefined: it is another setting. */
 export function lineOfLimit({ kind, name }: FlowSetting): (Line & { tenantId: string; key: string }) | undefined {
@@ -309,7 +309,7 @@ export function stoppedTenants(type: string, settings: readonly FlowSetting[]): 
     if (earlier && open_since && earlier <= open_since) continue;
     of(tenantId, { breaker_open_until: open_until, breaker_open_since: open_since });
   }
-  return [...found.values()].sort((a, b) => (a.tenant_id < b.tenant_id ? -1 : 1)).slice(0, mostStopped);
+  return [...found.values()].sort((a, b) => (a.tenant_id < b.tenant_id ? -1 : 1)).slice(0, maxStopped);
 }
 
 /**
@@ -328,7 +328,7 @@ export async function waitingSince(
   const open = breakersIn({ breaker: { failures: 1, cool_down_seconds: 1 }, ...entry }, tenantId, settings)
     .filter(({ openUntilMs }) => openUntilMs !== undefined)
     .sort((a, b) => (a.openedMs ?? 0) - (b.openedMs ?? 0))
-    .slice(0, mostLines);
+    .slice(0, maxLines);
   const stopped = [...pauses.filter((name) => settings.has(name)), ...open.map(({ name }) => name)];
   const waiting = (await Promise.all(stopped.map((name) => lines.first(name, 1)))).flat();
   const times = waiting.map(({ sinceMs, createdAt }) => (sinceMs === undefined ? createdAt : iso(sinceMs)));
@@ -354,8 +354,8 @@ export const byName = (settings: readonly FlowSetting[]): ReadonlyMap<string, Fl
   new Map(settings.map((setting) => [setting.name, setting]));
 
 /** Lines of a limit that are read, and tasks of each, at most: a look at all types pays for them. */
-const mostLines = 5;
-const mostTasks = 10;
+const maxLines = 5;
+const maxTasks = 10;
 
 /** The tasks of a type that wait for a place or a start. */
 export interface LimitWait {
@@ -378,20 +378,20 @@ export async function limitWait(
 ): Promise<LimitWait | null> {
   const kinds = [...(concurrency === null ? [] : ["concurrency"]), ...(rate_limit === null ? [] : ["rate"])];
   const prefixes = kinds.map((kind) => `${kind}/${type}/${tenantId === undefined ? "" : `${tenantId}/`}`);
-  const listed = await Promise.all(prefixes.map((prefix) => lines.list(prefix, mostLines + 1)));
-  const read = listed.flatMap((found) => found.slice(0, mostLines));
+  const listed = await Promise.all(prefixes.map((prefix) => lines.list(prefix, maxLines + 1)));
+  const read = listed.flatMap((found) => found.slice(0, maxLines));
   const states = await lines.states(read);
   const waiting = await Promise.all(
-    read.map((line, index) => lines.first(line, mostTasks + 1, states[index]?.sharded && allShards)),
+    read.map((line, index) => lines.first(line, maxTasks + 1, states[index]?.sharded && allShards)),
   );
   const since = waiting.flat().map(sinceOf).sort()[0];
   if (since === undefined) return null;
   return {
     since,
-    tasks: waiting.reduce((sum, tasks) => sum + Math.min(tasks.length, mostTasks), 0),
+    tasks: waiting.reduce((sum, tasks) => sum + Math.min(tasks.length, maxTasks), 0),
     complete: [
-      ...listed.map(({ length }) => length <= mostLines),
-      ...waiting.map((one) => one.length <= mostTasks),
+      ...listed.map(({ length }) => length <= maxLines),
+      ...waiting.map((one) => one.length <= maxTasks),
     ].every(Boolean),
   };
 }

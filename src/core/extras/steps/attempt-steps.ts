@@ -15,13 +15,13 @@ import type { CallKind, Caused, StepPorts, StepTools, Tries } from "./step-tools
 import { Waits } from "./waits.ts";
 
 /** Most steps, sleeps and waits of one task: an attempt reads them all. */
-export const mostCalls = 1_000;
+export const maxCalls = 1_000;
 
 /**
  * Most bytes of all stored results of one task's steps, as JSON: an attempt has them in memory, in a process that other
  * tenants' attempts share. Also what an attempt after a sleep or a failure reads, at most: 4,096 read units.
  */
-export const mostResultBytes = 16 * 1024 * 1024;
+export const maxResultBytes = 16 * 1024 * 1024;
 
 /** Orders of the calls of `aggregate` follow those of the handler, in each round. */
 const roundOrders = 10_000;
@@ -140,8 +140,8 @@ export class AttemptSteps implements StepTools {
    */
   #fitting(kept: KeptText, what: string): KeptText {
     this.#resultBytes += Buffer.byteLength(kept.text ?? "");
-    if (this.#resultBytes <= mostResultBytes) return kept;
-    const fault = `the results of the task's steps have more than ${mostResultBytes} bytes (16 MiB) with that of ${what}: keep large values in a bucket, and return their keys`;
+    if (this.#resultBytes <= maxResultBytes) return kept;
+    const fault = `the results of the task's steps have more than ${maxResultBytes} bytes (16 MiB) with that of ${what}: keep large values in a bucket, and return their keys`;
     return { text: undefined, fault };
   }
 
@@ -190,9 +190,9 @@ export class AttemptSteps implements StepTools {
     if (this.#called.has(keyOf({ kind, name }))) {
       throw new PermanentError(`${inWords({ kind, name })} was called twice: each call of a task needs its own name`);
     }
-    if (this.#calls >= mostCalls) {
+    if (this.#calls >= maxCalls) {
       throw new PermanentError(
-        `the task has more than ${mostCalls} steps, sleeps and waits: use task.checkpoint, or children`,
+        `the task has more than ${maxCalls} steps, sleeps and waits: use task.checkpoint, or children`,
       );
     }
     if (this.#open > 0) this.#sequential = false;

@@ -104,13 +104,13 @@ function answered({ value, timed_out }: StepEntry, entries: ReadonlyMap<string, 
 }
 
 /** The most names of one wait. */
-const mostNames = 10;
+const maxNames = 10;
 
 /** @throws PermanentError */
 function mustBeSignalNames(names: readonly string[], what: string): void {
-  if (names.length === 0 || names.length > mostNames) {
+  if (names.length === 0 || names.length > maxNames) {
     throw new PermanentError(
-      `${what}: expected an object with 1 to ${mostNames} names of signals, such as { approve: {}, reject: {} }, got ${names.length}`,
+      `${what}: expected an object with 1 to ${maxNames} names of signals, such as { approve: {}, reject: {} }, got ${names.length}`,
     );
   }
   for (const name of names) checkedSignalName(name, what);

@@ -7,7 +7,7 @@ import { asOwnWork, codeOfAttempt } from "../../task/ambient.ts";
 const lookMs = 250;
 
 /** With less time than this until the attempt's time-out, in milliseconds, what may be over counts as over. */
-const leastMs = 1_000;
+const minMs = 1_000;
 
 export interface RestPorts {
   clock: Clock;
@@ -159,7 +159,7 @@ export class Rest {
 
   #isAtWork(): boolean {
     const activity = this.#following?.now() ?? "none";
-    return activity === "some" || (activity === "perhaps" && this.#remainingMs() > leastMs);
+    return activity === "some" || (activity === "perhaps" && this.#remainingMs() > minMs);
   }
 
   #endDoubt(): void {

@@ -6,11 +6,11 @@ import type { Clock, NewId } from "../../ports/tasks.ts";
 import { numberedSignal, takenSignals } from "./numbered.ts";
 
 /** The most signals of a task that its handler has not read, and their bytes. */
-export const mostUnread = 100;
-export const mostUnreadBytes = 1024 * 1024;
+export const maxUnread = 100;
+export const maxUnreadBytes = 1024 * 1024;
 
 /** The most bytes of all signals of a task: each attempt has them in memory. */
-const mostBytes = 16 * 1024 * 1024;
+const maxBytes = 16 * 1024 * 1024;
 
 interface SendingPorts {
   clock: Clock;
@@ -76,13 +76,13 @@ function roomFor(
   );
   const bytesOf = (all: Iterable<StepEntry>) =>
     [...all].reduce((sum, one) => sum + Buffer.byteLength(one.value ?? ""), Buffer.byteLength(value));
-  const isFull = bytesOf([...ownUnread, ...others]) > mostUnreadBytes || bytesOf(signals) > mostBytes;
+  const isFull = bytesOf([...ownUnread, ...others]) > maxUnreadBytes || bytesOf(signals) > maxBytes;
   return (number) => {
     const unread = others.length + Math.max(0, number - 1 - taken);
-    if (!isFull && unread < mostUnread) return;
+    if (!isFull && unread < maxUnread) return;
     throw new Problem(
       "quota_exceeded",
-      `The task has ${unread} signals that it has not read; the most are ${mostUnread}, with ${mostUnreadBytes} bytes, and ${mostBytes} bytes of all signals.`,
+      `The task has ${unread} signals that it has not read; the most are ${maxUnread}, with ${maxUnreadBytes} bytes, and ${maxBytes} bytes of all signals.`,
       { retryAfterSeconds: 60 },
     );
   };

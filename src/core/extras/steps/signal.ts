@@ -20,7 +20,7 @@ export interface SignalPorts extends DispatchPorts {
 }
 
 /** Number of tries when the task changes at the same time. */
-const mostTries = 5;
+const maxTries = 5;
 
 /**
  * Sends a signal to a task: it answers the task's wait of that name, which may have begun already, or begins later. A
@@ -44,7 +44,7 @@ export async function signal(
   const key = idempotencyKey && { key: fingerprint(idempotencyKey) };
   const stored = await storedAs(ports, record, { name, value, at: iso(askedMs), ...key });
   let current: TaskRecord | undefined = record;
-  for (let tries = 0; tries < mostTries && current !== undefined; tries++) {
+  for (let tries = 0; tries < maxTries && current !== undefined; tries++) {
     const changed = await announce(ports, current, name);
     if (changed.done) {
       // The record that the call began with may be old, and an earlier call may have stored the signal.
@@ -83,7 +83,7 @@ const alwaysRoom = 3;
 /** @throws Problem `quota_exceeded` when the task has too many signals that its handler has not waited for */
 async function mustHaveRoom({ steps }: SignalPorts, record: TaskRecord, name: string, value: string): Promise<void> {
   if ((record.signals ?? 0) < alwaysRoom) return;
-  const { mostUnread, mostUnreadBytes, unreadOf } = await import("./send-numbered.ts");
+  const { maxUnread, maxUnreadBytes, unreadOf } = await import("./send-numbered.ts");
   const entries = await steps.load(record);
   const signals = entries.filter(({ kind }) => kind === "signal");
   // A repeat stores nothing.
@@ -91,10 +91,10 @@ async function mustHaveRoom({ steps }: SignalPorts, record: TaskRecord, name: st
   const waits = entries.filter(({ kind }) => kind === "wait");
   const unread = unreadOf(signals, waits);
   const bytes = unread.reduce((sum, entry) => sum + Buffer.byteLength(entry.value ?? ""), Buffer.byteLength(value));
-  if (unread.length < mostUnread && bytes <= mostUnreadBytes) return;
+  if (unread.length < maxUnread && bytes <= maxUnreadBytes) return;
   throw new Problem(
     "quota_exceeded",
-    `The task has ${unread.length} signals that it has not waited for; the most are ${mostUnread}, with ${mostUnreadBytes} bytes in all.`,
+    `The task has ${unread.length} signals that it has not waited for; the most are ${maxUnread}, with ${maxUnreadBytes} bytes in all.`,
     { retryAfterSeconds: 60 },
   );
 }

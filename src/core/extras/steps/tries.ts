@@ -12,7 +12,7 @@ import { type Call, inWords, type StepAttempt, type StepOptions, tryName } from 
 import { StepFailed, StepTimedOut, type StepTools, type Tries } from "./step-tools.ts";
 
 /** The most tries of a step in a round, and the longest times, in seconds. */
-const mostTries = 20;
+const maxTries = 20;
 const longestWaitSeconds = 2_592_000;
 const longestTrySeconds = 43_200;
 
@@ -34,7 +34,7 @@ function checkedOptions(given: unknown): StepOptions {
   const { maxAttempts, retry, timeoutSeconds, ...others } = given as StepOptions;
   const [other] = Object.keys(others);
   if (other !== undefined) throw wrong(`there is no option ${JSON.stringify(other)}`);
-  mustBeIn("maxAttempts", maxAttempts, 1, mostTries);
+  mustBeIn("maxAttempts", maxAttempts, 1, maxTries);
   if (maxAttempts !== undefined && !Number.isInteger(maxAttempts))
     throw wrong("maxAttempts: whole number", maxAttempts);
   mustBeIn("timeoutSeconds", timeoutSeconds, 0.001, longestTrySeconds);
@@ -49,9 +49,9 @@ function checkedOptions(given: unknown): StepOptions {
   return given;
 }
 
-function mustBeIn(name: string, value: unknown, least: number, most: number): void {
-  if (value === undefined || (typeof value === "number" && value >= least && value <= most)) return;
-  throw wrong(`${name}: expected a number from ${least} to ${most}`, value);
+function mustBeIn(name: string, value: unknown, min: number, max: number): void {
+  if (value === undefined || (typeof value === "number" && value >= min && value <= max)) return;
+  throw wrong(`${name}: expected a number from ${min} to ${max}`, value);
 }
 
 const wrong = (what: string, ...got: unknown[]) =>

@@ -40,7 +40,7 @@ import {
  */
 
 /** Tries to add an input while other submits fill the pages. */
-const mostTries = 30;
+const maxTries = 30;
 
 /** A submit whose input is to be in a list. */
 interface Collecting extends UniqueSubmit {
@@ -170,10 +170,10 @@ async function answerIn(one: UniqueSubmit, { list, page }: Noted): Promise<Accep
  * because the key's items have too many: pages that fill slowly let nobody collide.
  */
 const patientTries = 3;
-const mostLanes = 64;
+const maxLanes = 64;
 const lanesMore = { collision: 2, throttle: 4 };
 const hotMs = 60_000;
-const mostHotKeys = 1_000;
+const maxHotKeys = 1_000;
 
 /** The lanes that a process of submit knows of hot keys, until when. */
 const hotKeys = new WeakMap<Lists, Map<string, { lanes: number; untilMs: number }>>();
@@ -188,16 +188,16 @@ function lanesOf({ ports, key }: Collecting): number {
 
 function spread(one: Collecting, times: number): void {
   const { ports, key } = one;
-  const lanes = Math.min(mostLanes, lanesOf(one) * times);
+  const lanes = Math.min(maxLanes, lanesOf(one) * times);
   const hot = hotKeys.get(ports.lists) ?? new Map();
-  if (hot.size >= mostHotKeys) hot.clear();
+  if (hot.size >= maxHotKeys) hot.clear();
   hotKeys.set(ports.lists, hot.set(hotName(key), { lanes, untilMs: ports.clock.now() + hotMs }));
 }
 
 function chooseLane(one: Collecting, tries: number): UniqueKey {
   const { key, id } = one;
   const isLate = tries >= patientTries && tries % 2 === 1;
-  if (isLate && lanesOf(one) < mostLanes) spread(one, lanesMore.collision);
+  if (isLate && lanesOf(one) < maxLanes) spread(one, lanesMore.collision);
   const lanes = lanesOf(one);
   const lane = Number.parseInt(id.slice(-4), 16) % lanes;
   return lane === 0 ? key : { ...key, unique_key: `${key.unique_key}/${lane}` };
@@ -209,7 +209,7 @@ const laneOf = ({ tenant_id, type, unique_key = "" }: ListRecord): UniqueKey => 
 type Added = Accepted & { isNew: boolean };
 
 async function addInput(one: Collecting): Promise<Added> {
-  for (let tries = 0; tries < mostTries; tries++) {
+  for (let tries = 0; tries < maxTries; tries++) {
     one.lane = chooseLane(one, tries);
     const note = await noteOf(one);
     const noted = await notedList(one, note);

@@ -38,7 +38,7 @@ import {
 } from "./unique-call.ts";
 
 /** Number of looks at a key that other submits take at the same time. */
-const mostTries = 8;
+const maxTries = 8;
 
 /**
  * Accepts a submit that has a unique key: it joins the task that has the key, or makes a new one, which takes the key.
@@ -83,7 +83,7 @@ export async function submitUnique(
 
 async function joinOrMake(one: UniqueSubmit, admitted: Admitted): Promise<Accepted> {
   let task: NewTask | undefined;
-  for (let tries = 0; tries < mostTries; tries++) {
+  for (let tries = 0; tries < maxTries; tries++) {
     const found = await look(one);
     const answer = (await knownAnswer(one, found)) ?? (await joinHolder(one, found, admitted));
     if (answer === "again") continue;

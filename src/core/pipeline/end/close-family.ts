@@ -24,7 +24,7 @@ import { isChildOf } from "./child-results.ts";
 import { failForGood } from "./dead-letter.ts";
 
 /** Number of tries to close a family whose parent changes at the same time. */
-const mostTries = 5;
+const maxTries = 5;
 
 /**
  * Counts the end of a child, and closes its family when it was the last. Each step is one idempotent write, so every
@@ -99,7 +99,7 @@ const waitsFor = (record: TaskRecord | undefined, root: string): boolean =>
  */
 async function close(ports: EndPorts, key: TaskKey, root: string, counts: Counts): Promise<TaskRecord | undefined> {
   let parent = await presentRecord(ports, key, root);
-  for (let tries = 0; tries < mostTries && parent !== undefined && waitsFor(parent, root); tries++) {
+  for (let tries = 0; tries < maxTries && parent !== undefined && waitsFor(parent, root); tries++) {
     const changed = await endWait(ports, parent, root, counts);
     if (changed.done) reportClosed(ports, changed.record);
     if (changed.done && changed.record.status !== "pending")
@@ -189,7 +189,7 @@ async function envelopeOf(ports: EndPorts, parent: TaskRecord): Promise<Envelope
 }
 
 /** Number of tries while the parent changes at the same time. */
-const mostWakes = 5;
+const maxWakes = 5;
 
 /**
  * Lets a parent go on that waits for the end of this child. A parent with an attempt gets a note: the attempt looks at
@@ -200,7 +200,7 @@ export async function wakeParent(ports: EndPorts, child: TaskRecord): Promise<vo
   const { tenant_id, parent_id: task_id, status } = child;
   if (task_id === undefined || status === "pending" || status === "processing") return;
   const key = { tenant_id, task_id };
-  for (let tries = 0; tries < mostWakes; tries++) {
+  for (let tries = 0; tries < maxWakes; tries++) {
     const parent = await ports.records.get(key, "consistently");
     if (parent === undefined || !isChildOf(child, parent)) return;
     if (await isNotified(ports, parent, child)) return;

@@ -259,11 +259,11 @@ async function presentCounts(ports: CountPorts, parent: TaskRecord): Promise<Cou
  * Leaves of a family that is not sealed which are read for its counts. The counts of the other leaves are missing
  * there.
  */
-const mostOpenLeaves = 100;
+const maxOpenLeaves = 100;
 
 /** Counts of a family whose handler still spawns, or sleeps. */
 async function countsOfOpenFamily({ families }: CountPorts, parent: TaskRecord): Promise<Counts> {
-  const pages = await families.pages(familyOf(parent), 0, mostOpenLeaves);
+  const pages = await families.pages(familyOf(parent), 0, maxOpenLeaves);
   const nodes = await Promise.all(pages.map(({ number }) => families.read(parent, leafOf(parent, number))));
   return nodes
     .map((node, index) => {

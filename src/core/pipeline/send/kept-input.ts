@@ -41,7 +41,7 @@ function keyBytesOf({ tenant_id, task_id, requested_by, own_list }: TaskRecord):
 }
 
 /** The largest input that a record keeps, in bytes of its JSON. */
-export const mostKeptBytes = 256;
+export const maxKeptBytes = 256;
 
 /** Bytes around an input in its copy. */
 const frameBytes = '{"input":}'.length;
@@ -58,7 +58,7 @@ export function keptInput({ input, input_ref }: Envelope, type: { sensitive?: bo
   if (input_ref !== undefined) return JSON.stringify({ input_ref });
   if (!mayKeep(type)) return undefined;
   const text = JSON.stringify({ input });
-  return Buffer.byteLength(text) <= mostKeptBytes + frameBytes ? text : undefined;
+  return Buffer.byteLength(text) <= maxKeptBytes + frameBytes ? text : undefined;
 }
 
 /**

@@ -4,8 +4,8 @@ import type { Bytes } from "../../ports/blob.ts";
 /** Bytes that are in memory as a whole, or that go on. */
 export type Read = { whole: Uint8Array } | { rest: Bytes };
 
-/** Reads bytes into memory as long as they are at most `mostBytes`. Otherwise returns all of them as a stream again. */
-export async function readUpTo(bytes: Bytes, mostBytes: number): Promise<Read> {
+/** Reads bytes into memory as long as they are at most `maxBytes`. Otherwise returns all of them as a stream again. */
+export async function readUpTo(bytes: Bytes, maxBytes: number): Promise<Read> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   const iterator = bytes[Symbol.asyncIterator]();
@@ -14,7 +14,7 @@ export async function readUpTo(bytes: Bytes, mostBytes: number): Promise<Read> {
     if (next.done === true) return { whole: Buffer.concat(chunks) };
     chunks.push(next.value);
     size += next.value.byteLength;
-    if (size > mostBytes) return { rest: restOf(chunks, iterator) };
+    if (size > maxBytes) return { rest: restOf(chunks, iterator) };
   }
 }
 
@@ -29,13 +29,13 @@ async function* restOf(chunks: Uint8Array[], iterator: AsyncIterator<Uint8Array>
 
 /**
  * Passes bytes on, up to a limit.
- * @throws PermanentError instead of the piece that exceeds `mostBytes`
+ * @throws PermanentError instead of the piece that exceeds `maxBytes`
  */
-export async function* atMost(bytes: Bytes, mostBytes: number): AsyncGenerator<Uint8Array> {
+export async function* atMost(bytes: Bytes, maxBytes: number): AsyncGenerator<Uint8Array> {
   let size = 0;
   for await (const piece of bytes) {
     size += piece.byteLength;
-    if (size > mostBytes) throw new PermanentError(`the file has more than ${mostBytes} bytes`);
+    if (size > maxBytes) throw new PermanentError(`the file has more than ${maxBytes} bytes`);
     yield piece;
   }
 }

@@ -47,8 +47,8 @@ export const uniqueSchema = uniqueFields.superRefine((unique, context) => {
 export const replaces = ({ mode }: Pick<Unique, "mode">): boolean => mode === "replace" || mode === "debounce";
 
 /** The most seconds from the first submit of a burst until it is due. */
-export const maxWaitSeconds = ({ wait_seconds: wait = 0, max_wait_seconds: most }: Unique): number =>
-  most ?? Math.min(wait * defaultMaxWaits, longestMaxWaitSeconds);
+export const maxWaitSeconds = ({ wait_seconds: wait = 0, max_wait_seconds: max }: Unique): number =>
+  max ?? Math.min(wait * defaultMaxWaits, longestMaxWaitSeconds);
 
 interface UniqueBody {
   unique?: Unique | undefined;
@@ -91,8 +91,8 @@ export const timeSchema = z
   });
 
 const whole = (name: keyof typeof wholeFields) => {
-  const [least, most] = wholeFields[name];
-  return z.int().min(least).max(most);
+  const [min, max] = wholeFields[name];
+  return z.int().min(min).max(max);
 };
 
 /** The fields of a submit, as the contract has them. */
@@ -137,10 +137,10 @@ export const submitSchema = z
   .superRefine(checkUnique);
 
 /** The most entries of a batch. */
-export const mostEntries = 500;
+export const maxEntries = 500;
 
 /** Body of a batch. Each entry is checked by itself. */
-export const batchSchema = z.strictObject({ tasks: z.array(z.unknown()).min(1).max(mostEntries) });
+export const batchSchema = z.strictObject({ tasks: z.array(z.unknown()).min(1).max(maxEntries) });
 
 /** `idempotency_key` of an entry. Its characters are checked as those of the header are. */
 export const idempotencyKeySchema = z

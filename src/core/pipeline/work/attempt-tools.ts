@@ -176,7 +176,7 @@ interface SubmitterPorts {
 type Submitted = [key: string, id: string, print: string];
 
 /** The largest stored list of submits, in characters of its JSON. */
-const mostCharacters = 100_000;
+const maxCharacters = 100_000;
 
 /**
  * The tasks that a handler submits. Within an attempt their records tell what was submitted. An attempt that does not
@@ -249,7 +249,7 @@ function listsOf(all: readonly Submitted[]): Submitted[][] {
   for (const submitted of all) {
     if (room <= 0) {
       lists.push([]);
-      room = mostCharacters;
+      room = maxCharacters;
     }
     lists.at(-1)?.push(submitted);
     room -= submitted.join().length;

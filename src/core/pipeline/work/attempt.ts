@@ -52,7 +52,7 @@ export interface Cancelled {
 const stopMs = 5_000;
 
 /** From its signal, an attempt that is told to stop has at least this time, in milliseconds. */
-const leastStopMs = 2_000;
+const minStopMs = 2_000;
 
 /**
  * Runs the handler in its ambient context until it settles, times out or is cancelled, or until its code throws where
@@ -317,7 +317,7 @@ function endProcessLater(
   end: (ended: Cancelled) => void,
 ): () => void {
   const askedMs = askedAt === undefined ? ports.clock.now() : Date.parse(askedAt);
-  const afterMs = Math.max(leastStopMs, askedMs + stopMs - ports.clock.now());
+  const afterMs = Math.max(minStopMs, askedMs + stopMs - ports.clock.now());
   return ports.clock.after(afterMs, () => {
     ports.log.warn(
       "an attempt has not stopped after its cancel: its process ends, and the other attempts in it go on elsewhere",

@@ -7,7 +7,7 @@ import { type TaskMessage, timeoutOf } from "../../task/puller.ts";
 export const hideSeconds = 5;
 
 /** Least seconds between two requests that hide finished messages. */
-const leastPauseSeconds = 5;
+const minPauseSeconds = 5;
 
 /** A finished message whose visibility time-out ends within this many seconds is hidden until the batch ends. */
 const aheadSeconds = 12;
@@ -83,18 +83,18 @@ export class BatchVisibility implements Visibility {
   }
 
   /** Sets the timer for the finished message that becomes visible first. */
-  #schedule(leastDelayMs: number): void {
+  #schedule(minDelayMs: number): void {
     if (this.#closed || this.#hiding) return;
     this.#stopTimer();
     const times = [...this.#finished].map((delivery) => this.#hiddenUntil.get(delivery) ?? Number.POSITIVE_INFINITY);
     const firstMs = Math.min(...times);
     if (firstMs >= this.#deadlineMs) return;
-    const delayMs = Math.max(leastDelayMs, firstMs - aheadSeconds * 1000 - this.#ports.clock.now());
+    const delayMs = Math.max(minDelayMs, firstMs - aheadSeconds * 1000 - this.#ports.clock.now());
     this.#stopTimer = this.#ports.clock.after(delayMs, () => {
       this.#hiding = true;
       void this.#hideFinished().then(() => {
         this.#hiding = false;
-        this.#schedule(leastPauseSeconds * 1000);
+        this.#schedule(minPauseSeconds * 1000);
       });
     });
   }
@@ -102,7 +102,7 @@ export class BatchVisibility implements Visibility {
   /** Hides each finished message that would become visible soon, until the batch has certainly ended. */
   async #hideFinished(): Promise<void> {
     const now = this.#ports.clock.now();
-    const soon = now + (aheadSeconds + leastPauseSeconds) * 1000;
+    const soon = now + (aheadSeconds + minPauseSeconds) * 1000;
     const leftSeconds = Math.max(0, Math.ceil((this.#deadlineMs - now) / 1000));
     const seconds = Math.min(longestVisibilitySeconds, leftSeconds + deleteSeconds);
     const early = [...this.#finished].filter((delivery) => (this.#hiddenUntil.get(delivery) ?? soon + 1) <= soon);

@@ -217,14 +217,14 @@ export const reportCrashed = (ports: SettlePorts, record: TaskRecord, settled: S
   reportSettled({ ...ports, log: ports.log.with(taskFields(record)) }, record, settled, false);
 
 /** Number of tries to end a task whose retention changes at the same time. */
-const mostExpireTries = 3;
+const maxExpireTries = 3;
 
 /** Ends a task that did not start before `start_by`. */
 export async function expire(
   ports: SettlePorts,
   record: TaskRecord,
   envelope: Envelope,
-  tries = mostExpireTries,
+  tries = maxExpireTries,
 ): Promise<Verdict> {
   const changed = await ports.records.change(record, expiryOf(ports, record));
   if (changed.done) reportChanged(ports, changed.record, "expired");

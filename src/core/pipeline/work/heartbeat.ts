@@ -118,10 +118,10 @@ function guardLoop(ports: HeartbeatPorts, { record, timeoutSeconds }: Beating, l
 }
 
 /** Most characters of a message; the rest is cut off. */
-const mostCharacters = 200;
+const maxCharacters = 200;
 
 /** Most bytes of the data, as JSON. */
-const mostDataBytes = 1024;
+const maxDataBytes = 1024;
 
 /** The message and the data of a report, as they are stored. */
 type Details = Pick<ProgressNote, "message" | "data">;
@@ -147,7 +147,7 @@ export function detailsOf(given: ProgressDetails, redact: Redact | undefined): D
   }
   const text = message === undefined ? undefined : (redact?.(message) ?? message).toWellFormed();
   return {
-    ...(text !== undefined && { message: [...text.slice(0, 2 * mostCharacters)].slice(0, mostCharacters).join("") }),
+    ...(text !== undefined && { message: [...text.slice(0, 2 * maxCharacters)].slice(0, maxCharacters).join("") }),
     ...(redact === undefined && dataOf(data)),
   };
 }
@@ -157,8 +157,8 @@ function dataOf(value: unknown): Pick<Details, "data"> {
   const { text: data } = jsonText(value, what, "data");
   if (data === undefined) return {};
   const bytes = Buffer.byteLength(data);
-  if (bytes <= mostDataBytes) return { data };
-  throw new PermanentError(`${what} has ${bytes} bytes as JSON, of at most ${mostDataBytes}`);
+  if (bytes <= maxDataBytes) return { data };
+  throw new PermanentError(`${what} has ${bytes} bytes as JSON, of at most ${maxDataBytes}`);
 }
 
 /** Writes progress at most once a second: the first report immediately, later ones at the end of their second. */

@@ -150,9 +150,9 @@ export class Intake {
   }
 
   async #receive(tier: Tier): Promise<void> {
-    const most = Math.min(10, Math.max(1, this.#free() - this.#watching.size));
+    const max = Math.min(10, Math.max(1, this.#free() - this.#watching.size));
     // It ends soon. Cut off, it would leave the messages that are on their way hidden.
-    const received = await this.#poll(tier, most, receiveSeconds, this.#never);
+    const received = await this.#poll(tier, max, receiveSeconds, this.#never);
     if (received === undefined) return;
     if (received.length === 0) this.#foundEmpty(tier);
     const { free, stopped } = this.#options;
@@ -203,10 +203,10 @@ export class Intake {
   /**
    * Undefined: the queue did not answer, and a pause has passed. Until then the tier counts as not proven to be empty.
    */
-  async #poll(tier: Tier, most: number, waitSeconds: number, signal: AbortSignal): Promise<Delivery[] | undefined> {
+  async #poll(tier: Tier, max: number, waitSeconds: number, signal: AbortSignal): Promise<Delivery[] | undefined> {
     const { workQueues, stopped, clock, log } = this.#options;
     try {
-      const options = { most, waitSeconds, hideSeconds: firstHoldSeconds };
+      const options = { max, waitSeconds, hideSeconds: firstHoldSeconds };
       const received = await workQueues.receive(tier, options, signal);
       this.#lastReceiveAt = clock.now();
       this.#pauseMs = firstPauseMs;

@@ -16,10 +16,10 @@ import { afterCrash, expire, reportCrashed, resolveWaiting } from "./claim.ts";
 import { settleCrashed } from "./settle.ts";
 
 /** The most times that one message is put back into its tier. */
-export const mostRedrives = 3;
+export const maxRedrives = 3;
 
 /** Receives by redrive after which an outage counts as long: half of the receives that its queue allows. */
-const mostReceives = 10;
+const maxReceives = 10;
 
 /**
  * Handles messages that a tier queue delivered too often without success. The record decides: a message is dropped, put
@@ -41,7 +41,7 @@ async function redriveSafely(ports: SettlePorts, delivery: Delivery): Promise<Ve
       message_id: delivery.messageId,
       error: String(error),
     });
-    const outage = error instanceof PortUnavailable && delivery.receiveCount >= mostReceives;
+    const outage = error instanceof PortUnavailable && delivery.receiveCount >= maxReceives;
     return outage ? sitOut(ports, delivery) : "again";
   }
 }
@@ -115,7 +115,7 @@ async function redrivePending(
   if (record.start_by !== undefined && record.start_by <= nowIso) return expire(ports, record, envelope);
   // A message that came before its due time, as a twin does, does not show that the task cannot start.
   const counts = record.due_at <= nowIso;
-  if (counts && delivery.redrives >= mostRedrives) return giveUp(ports, envelope, record);
+  if (counts && delivery.redrives >= maxRedrives) return giveUp(ports, envelope, record);
   await dispatch(ports, record, envelope, delivery.redrives + (counts ? 1 : 0));
   const { messageId: message_id, redrives } = delivery;
   ports.log.warn("put a message back into its tier", {
@@ -132,7 +132,7 @@ async function giveUp(ports: SettlePorts, envelope: Envelope, record: TaskRecord
   const failure = {
     kind: "crashed" as const,
     type: "Undeliverable",
-    message: `no worker could start the task in ${mostRedrives + 1} rounds of deliveries`,
+    message: `no worker could start the task in ${maxRedrives + 1} rounds of deliveries`,
   };
   const { failForGood } = await import("../end/dead-letter.ts");
   const changed = await failForGood(ports, record, envelope, failure, {

@@ -13,7 +13,7 @@ import { attemptOf, endAs, sameSignals } from "./end-attempt.ts";
 import { resultFields, saveResult } from "./pack-result.ts";
 
 /** After so many tries, a parent waits although it goes on getting signals. */
-const mostTries = 5;
+const maxTries = 5;
 
 /** The parent waits for its children: without a lease or a message, as the last child's end goes on with it. */
 export async function settleWaiting(
@@ -40,7 +40,7 @@ export async function settleWaiting(
         ...fenced,
         ...sameRetention(record),
         cancel_requested_at: { absent: true },
-        ...(tries < mostTries && sameSignals(record)),
+        ...(tries < maxTries && sameSignals(record)),
       },
       set: {
         updated_at: now,

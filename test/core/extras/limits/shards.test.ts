@@ -224,7 +224,7 @@ describe("the mark of tasks in shards", () => {
   async function marked() {
     const under = setUp({ concurrency: { limit: 1 } });
     const { lines, clock } = under;
-    const ports = Object.assign(under.ports, { mostInOne: 0 });
+    const ports = Object.assign(under.ports, { maxInOne: 0 });
     await lines.planCheck(places.name, { id: "check", atMs: clock.now(), sharded: true }, undefined);
     return { ...under, ports, under };
   }

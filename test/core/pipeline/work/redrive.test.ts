@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import { PermanentError, PortUnavailable } from "../../../../src/core/model/errors.ts";
 import { parseDeadLetter } from "../../../../src/core/model/read-envelope.ts";
 import { iso } from "../../../../src/core/model/record.ts";
-import { mostRedrives } from "../../../../src/core/pipeline/work/redrive.ts";
+import { maxRedrives } from "../../../../src/core/pipeline/work/redrive.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
 import { envelopeOf, memoryPipeline, newRecord, type Pipeline, typeOf } from "../../../support/memory-pipeline.ts";
 
@@ -34,7 +34,7 @@ describe("a waiting task whose message was given up", () => {
 
   test("the task is a dead letter after three redrives, with its input kept for a replay", async () => {
     const pipeline = setUp();
-    const record = await stuck(pipeline, mostRedrives);
+    const record = await stuck(pipeline, maxRedrives);
     expect(await pipeline.redrive()).toEqual(["done"]);
     const failure = { error_type: "Undeliverable", error_kind: "crashed" };
     expect(await pipeline.recordOf(record)).toMatchObject({
@@ -62,7 +62,7 @@ describe("a waiting task whose message was given up", () => {
 
   test("a task that did not start in time expires, and never fails", async () => {
     const pipeline = setUp();
-    const record = await stuck(pipeline, mostRedrives, { expires_in_seconds: 60 });
+    const record = await stuck(pipeline, maxRedrives, { expires_in_seconds: 60 });
     await pipeline.clock.advance(60_000);
     expect(await pipeline.redrive()).toEqual(["done"]);
     await pipeline.drain();
@@ -72,7 +72,7 @@ describe("a waiting task whose message was given up", () => {
 
   test("a task that changes at the same time is looked at again", async () => {
     const pipeline = setUp();
-    const record = await stuck(pipeline, mostRedrives);
+    const record = await stuck(pipeline, maxRedrives);
     const change = pipeline.records.change.bind(pipeline.records);
     vi.spyOn(pipeline.records, "change").mockImplementationOnce(async (...given) => {
       await change(record, { when: {}, add: { attempts: 1, attempts_total: 1 } });
@@ -190,7 +190,7 @@ describe("a batch", () => {
 test("a task that no worker can start ends as a dead letter", async () => {
   const pipeline = setUp();
   const record = await stuck(pipeline);
-  for (let round = 0; round <= mostRedrives; round++) expect(await pipeline.redrive()).toEqual(["done"]);
+  for (let round = 0; round <= maxRedrives; round++) expect(await pipeline.redrive()).toEqual(["done"]);
   expect(await pipeline.recordOf(record)).toMatchObject({ status: "failed", error_type: "Undeliverable" });
   expect(letters(pipeline)).toHaveLength(1);
 });
