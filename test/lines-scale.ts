@@ -2,7 +2,7 @@ import * as z from "zod";
 import { keys, waitingPartitions } from "../src/aws/table.ts";
 import { pause, resume } from "../src/core/extras/limits/manage-flow.ts";
 import { PortUnavailable } from "../src/core/model/errors.ts";
-import type { Lines, Sharded, WaitingKey, WantedSlot } from "../src/core/ports/flow.ts";
+import type { Lines, Sharded, WaitingKey, WantedToken } from "../src/core/ports/flow.ts";
 import type { Clock } from "../src/core/ports/tasks.ts";
 import type { TaskType } from "../src/core/task/task.ts";
 import { columns } from "../src/machine/columns.ts";
@@ -24,7 +24,17 @@ const input = z.object({ n: z.number(), ms: z.number(), key: z.string() });
 const callMs = 10;
 
 const writes: Readonly<Record<string, number>> = {
-  ...{ add: 1, remove: 1, keep: 1, takePlaces: 1, keepPlace: 1, dropPlace: 1, passPlace: 1, takeSlot: 1, takeSlots: 1 },
+  ...{
+    add: 1,
+    remove: 1,
+    keep: 1,
+    acquirePermits: 1,
+    renewPermit: 1,
+    releasePermit: 1,
+    passPermit: 1,
+    acquireToken: 1,
+    acquireTokens: 1,
+  },
   ...{ reserve: 1, release: 1, planCheck: 1, endChecks: 2, shard: 1, unshard: 1 },
 };
 
@@ -124,16 +134,16 @@ function setUp(options: Partial<TaskType>, { behind = () => 0, batch = 10 }: { b
   const listed = listing();
   /** A start that is not now is asked for by a second write, unless the caller knows. */
   const unitsOfStart = async ([line, want]: readonly unknown[]) => {
-    const { nowMs, knownMs = 0 } = want as WantedSlot;
-    const { nextSlotMs = 0 } = await lines.state(String(line));
-    return knownMs < nowMs && nextSlotMs >= nowMs ? 2 : 1;
+    const { nowMs, knownMs = 0 } = want as WantedToken;
+    const { nextTokenMs = 0 } = await lines.state(String(line));
+    return knownMs < nowMs && nextTokenMs >= nowMs ? 2 : 1;
   };
   const table = partitions(clock);
   ports.lines = new Proxy(lines, {
     get: (target, method: string) => {
       const call = Reflect.get(target, method) as (...given: unknown[]) => Promise<unknown>;
       return async (...given: unknown[]) => {
-        const units = method === "takeSlot" ? await unitsOfStart(given) : (writes[method] ?? 0);
+        const units = method === "acquireToken" ? await unitsOfStart(given) : (writes[method] ?? 0);
         counts.writes += units + listed(method, given);
         counts.reads += readsOf(method, given);
         // The messages of these tasks are in their entries.

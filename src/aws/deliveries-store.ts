@@ -107,7 +107,7 @@ export class DynamoSlowHosts implements SlowHosts {
     return this.#table.put({ ...keys.slowHost(tenantId, host), slow_until: untilMs, purge_at: purgeAt });
   }
 
-  takePlace(tenantId: string, host: string, nowMs: number, max: number): Promise<boolean> {
+  acquirePermit(tenantId: string, host: string, nowMs: number, max: number): Promise<boolean> {
     const interval = Math.floor(nowMs / intervalMs);
     return this.#table.updateIf(keys.slowHost(tenantId, `${host}#${interval}`), {
       UpdateExpression: "ADD taken :one SET purge_at = :purge",
@@ -116,7 +116,7 @@ export class DynamoSlowHosts implements SlowHosts {
     });
   }
 
-  async givePlace(tenantId: string, host: string, takenMs: number): Promise<void> {
+  async releasePermit(tenantId: string, host: string, takenMs: number): Promise<void> {
     const interval = Math.floor(takenMs / intervalMs);
     await this.#table.updateIf(keys.slowHost(tenantId, `${host}#${interval}`), {
       UpdateExpression: "ADD taken :back",

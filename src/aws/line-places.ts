@@ -1,4 +1,4 @@
-import type { CountedStarts, LineState, NotedLimit } from "../core/ports/flow.ts";
+import type { CountedTokens, LineState, NotedLimit } from "../core/ports/flow.ts";
 import type { Item } from "./dynamo-table.ts";
 
 /** The start of the attributes of tasks' places. */
@@ -15,13 +15,13 @@ export const placedIn = (item: Item = {}): string[] =>
 
 /** The state of a line as its item tells it. */
 export function stateOf(item: Item = {}): LineState {
-  const { next_slot_ms: nextSlotMs, check_id: id, check_at_ms: atMs, listed_ms: listedMs, sharded } = item;
+  const { next_slot_ms: nextTokenMs, check_id: id, check_at_ms: atMs, listed_ms: listedMs, sharded } = item;
   const { successor, successor_until_ms: untilMs, key_limit: keyLimit } = item;
   const listed = listedMs === undefined ? {} : { listedMs: Number(listedMs) };
   return {
-    places: new Map(placedIn(item).map((task) => [task, Number(item[placeOf(task)])])),
-    ...(nextSlotMs === undefined ? {} : { nextSlotMs: Number(nextSlotMs) }),
-    ...(item.starts === undefined ? {} : { starts: item.starts as CountedStarts }),
+    permits: new Map(placedIn(item).map((task) => [task, Number(item[placeOf(task)])])),
+    ...(nextTokenMs === undefined ? {} : { nextTokenMs: Number(nextTokenMs) }),
+    ...(item.starts === undefined ? {} : { starts: item.starts as CountedTokens }),
     ...(id === undefined ? {} : { check: { id: String(id), atMs: Number(atMs), ...listed } }),
     ...(sharded === true && { sharded }),
     ...((keyLimit as NotedLimit | undefined) && { keyLimit: keyLimit as NotedLimit }),

@@ -1,8 +1,7 @@
 import type { WrittenLater } from "../core/model/errors.ts";
 import { isOfLimit } from "../core/model/line.ts";
 import type {
-  CountedStarts,
-  HeldPlace,
+  CountedTokens,
   LineState,
   Lines,
   NextCheck,
@@ -10,11 +9,12 @@ import type {
   PlannedCheck,
   Sharded,
   Successor,
+  TaskPermit,
   Wait,
   WaitingEntry,
   WaitingKey,
   WaitingTask,
-  WantedSlot,
+  WantedToken,
 } from "../core/ports/flow.ts";
 import { JoinedReads } from "../util/joined-reads.ts";
 import type { Consistency, DynamoTable, Item } from "./dynamo-table.ts";
@@ -114,7 +114,7 @@ export class DynamoLines implements Lines {
     return lines.map((line) => stateOf(byKey.get(keys.lineState(line).pk)));
   }
 
-  async takePlaces(
+  async acquirePermits(
     line: string,
     tasks: readonly string[],
     untilMs: number,
@@ -122,8 +122,7 @@ export class DynamoLines implements Lines {
     isTurn = false,
   ): Promise<boolean> {
     const names = tasks.map((task, index) => [`#p${index}`, placeOf(task)] as const);
-    const room = limit - tasks.length;
-    if (room < 0) return false;
+    if (tasks.length > limit) return false;
     const taken = await this.#update(line, {
       isTurn,
       set: names.map(([name]) => `${name} = :until`),
@@ -133,12 +132,12 @@ export class DynamoLines implements Lines {
         ...names.map(([name]) => `attribute_not_exists(${name})`),
       ],
       names: Object.fromEntries(names),
-      values: { ":until": untilMs, ":count": tasks.length, ":room": room },
+      values: { ":until": untilMs, ":count": tasks.length, ":room": limit - tasks.length },
     });
     return taken !== undefined;
   }
 
-  async keepPlace(line: string, from: HeldPlace, untilMs: number): Promise<boolean> {
+  async renewPermit(line: string, from: TaskPermit, untilMs: number): Promise<boolean> {
     const kept = await this.#update(line, {
       isTurn: from.turn,
       set: ["#place = :until"],
@@ -149,7 +148,7 @@ export class DynamoLines implements Lines {
     return kept !== undefined;
   }
 
-  async dropPlace(line: string, task: string, untilMs: number): Promise<LineState | undefined> {
+  async releasePermit(line: string, task: string, untilMs: number): Promise<LineState | undefined> {
     const dropped = await this.#update(line, {
       remove: "#place, turn_until",
       add: "places :less",
@@ -160,7 +159,7 @@ export class DynamoLines implements Lines {
     return dropped && stateOf(dropped);
   }
 
-  async passPlace(line: string, from: HeldPlace, to: HeldPlace, limit: number): Promise<LineState | undefined> {
+  async passPermit(line: string, from: TaskPermit, to: TaskPermit, limit: number): Promise<LineState | undefined> {
     const passed = await this.#update(line, {
       isTurn: to.turn,
       set: ["#to = :to"],
@@ -172,7 +171,7 @@ export class DynamoLines implements Lines {
     return passed && stateOf(passed);
   }
 
-  async awaitPlace(line: string, { id, untilMs }: Successor, nowMs: number): Promise<boolean> {
+  async awaitPermit(line: string, { id, untilMs }: Successor, nowMs: number): Promise<boolean> {
     const noted = await this.#update(line, {
       set: ["successor = :id", "successor_until_ms = :until"],
       when: ["(attribute_not_exists(successor) OR successor_until_ms <= :now)"],
@@ -190,7 +189,7 @@ export class DynamoLines implements Lines {
     return ended !== undefined;
   }
 
-  async givePlace(line: string, from: HeldPlace, { id, untilMs }: Successor): Promise<boolean> {
+  async givePermit(line: string, from: TaskPermit, { id, untilMs }: Successor): Promise<boolean> {
     const given = await this.#update(line, {
       set: ["#to = :to"],
       remove: "#from, successor, successor_until_ms",
@@ -201,14 +200,14 @@ export class DynamoLines implements Lines {
     return given !== undefined;
   }
 
-  async takeSlot(line: string, want: WantedSlot): Promise<number | undefined> {
+  async acquireToken(line: string, want: WantedToken): Promise<number | undefined> {
     const { nowMs, knownMs = 0 } = want;
     const free = knownMs < nowMs ? await this.#takeFreeSlot(line, want) : undefined;
     return free ?? (await this.#takeSlotAhead(line, want));
   }
 
   /** The start that is now, where the rate has not been reached. */
-  async #takeFreeSlot(line: string, { nowMs, intervalMs, count = 1 }: WantedSlot): Promise<number | undefined> {
+  async #takeFreeSlot(line: string, { nowMs, intervalMs, count = 1 }: WantedToken): Promise<number | undefined> {
     const taken = await this.#update(line, {
       set: ["next_slot_ms = :next"],
       when: ["(attribute_not_exists(next_slot_ms) OR next_slot_ms < :now)"],
@@ -223,7 +222,7 @@ export class DynamoLines implements Lines {
    */
   async #takeSlotAhead(
     line: string,
-    { nowMs, intervalMs, aheadMs, count = 1 }: WantedSlot,
+    { nowMs, intervalMs, aheadMs, count = 1 }: WantedToken,
   ): Promise<number | undefined> {
     const taken = await this.#update(line, {
       set: ["next_slot_ms = next_slot_ms + :taken"],
@@ -233,7 +232,12 @@ export class DynamoLines implements Lines {
     return taken && Number(taken.next_slot_ms) - count * intervalMs;
   }
 
-  async takeSlots(line: string, seenMs: number | undefined, nextMs: number, starts?: CountedStarts): Promise<boolean> {
+  async acquireTokens(
+    line: string,
+    seenMs: number | undefined,
+    nextMs: number,
+    starts?: CountedTokens,
+  ): Promise<boolean> {
     const taken = await this.#update(line, {
       set: ["next_slot_ms = :next", ...(starts === undefined ? [] : ["starts = :starts"])],
       when: [seenMs === undefined ? "attribute_not_exists(next_slot_ms)" : "next_slot_ms = :seen"],

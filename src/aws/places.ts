@@ -1,6 +1,6 @@
 import { PlaceBook } from "../core/extras/limits/place-book.ts";
 import { isOfLimit } from "../core/model/line.ts";
-import type { CountedStarts } from "../core/ports/flow.ts";
+import type { CountedTokens } from "../core/ports/flow.ts";
 import type { Clock } from "../core/ports/tasks.ts";
 import type { DynamoTable } from "./dynamo-table.ts";
 import { LineEntries } from "./line-entries.ts";
@@ -14,6 +14,6 @@ export function placeBook(table: DynamoTable, clock: Clock): PlaceBook {
   const isSharded = async (line: string): Promise<boolean> =>
     isOfLimit(line) && (await stateOf(line))?.sharded === true;
   const holderOf = async (line: string) => placedIn(await stateOf(line))[0];
-  const startsOf = async (line: string) => (await stateOf(line))?.starts as CountedStarts | undefined;
+  const startsOf = async (line: string) => (await stateOf(line))?.starts as CountedTokens | undefined;
   return new PlaceBook(clock, { orders: (...query) => entries.orders(...query), isSharded, holderOf, startsOf });
 }

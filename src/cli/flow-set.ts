@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from "commander";
 import { Flow, type KeyLimit, type NewLimits, type TypeLimits, type TypeList } from "../client/index.ts";
-import { longestPerSeconds, maxPlaces, maxStarts } from "../core/task/type-limits.ts";
+import { longestPerSeconds, maxPermits, maxStarts } from "../core/task/type-limits.ts";
 import { durationSeconds } from "../util/duration.ts";
 import type { Answer } from "./answer.ts";
 import { type Connection, connection, connectionOf, countTo, withAdminKey } from "./connection.ts";
@@ -89,7 +89,7 @@ function changeOf(type: Type, { limit, rate, perSeconds, asDefined }: SetOptions
   const isStarts = concurrency === null && present !== null && present.defined_per_seconds !== null;
   const starts = rate ?? (isStarts ? limit : undefined);
   const places = isStarts ? undefined : limit;
-  if (places !== undefined && places > maxPlaces) throw new UsageError(`--limit: at most ${maxPlaces}`);
+  if (places !== undefined && places > maxPermits) throw new UsageError(`--limit: at most ${maxPermits}`);
   if (perSeconds !== undefined && starts === undefined) throw new UsageError("--per-seconds goes with --rate");
   if (starts === undefined) return { concurrency: places };
   return { concurrency: places, rate: { limit: starts, perSeconds: perSeconds ?? present?.per_seconds ?? 1 } };

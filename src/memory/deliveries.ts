@@ -55,7 +55,7 @@ export class MemorySlowHosts implements SlowHosts {
     this.#until.set(`${tenantId}/${host}`, untilMs);
   }
 
-  async takePlace(tenantId: string, host: string, nowMs: number, max: number): Promise<boolean> {
+  async acquirePermit(tenantId: string, host: string, nowMs: number, max: number): Promise<boolean> {
     const name = `${tenantId}/${host}/${Math.floor(nowMs / 10_000)}`;
     const taken = this.#taken.get(name) ?? 0;
     if (taken >= max) return false;
@@ -63,7 +63,7 @@ export class MemorySlowHosts implements SlowHosts {
     return true;
   }
 
-  async givePlace(tenantId: string, host: string, takenMs: number): Promise<void> {
+  async releasePermit(tenantId: string, host: string, takenMs: number): Promise<void> {
     const name = `${tenantId}/${host}/${Math.floor(takenMs / 10_000)}`;
     this.#taken.set(name, Math.max(0, (this.#taken.get(name) ?? 0) - 1));
   }

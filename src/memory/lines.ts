@@ -1,8 +1,7 @@
 import { orderOf } from "../core/extras/limits/place-book.ts";
 import { shardOf } from "../core/model/line-shards.ts";
 import type {
-  CountedStarts,
-  HeldPlace,
+  CountedTokens,
   LineState,
   Lines,
   NextCheck,
@@ -10,11 +9,12 @@ import type {
   PlannedCheck,
   Sharded,
   Successor,
+  TaskPermit,
   Wait,
   WaitingEntry,
   WaitingKey,
   WaitingTask,
-  WantedSlot,
+  WantedToken,
 } from "../core/ports/flow.ts";
 import { copy } from "./copy.ts";
 
@@ -28,10 +28,10 @@ interface Shard {
 
 interface StoredLine {
   shards: Map<number, Shard>;
-  places: Map<string, number>;
+  permits: Map<string, number>;
   reserved: Map<string, number>;
-  nextSlotMs?: number;
-  starts?: CountedStarts;
+  nextTokenMs?: number;
+  starts?: CountedTokens;
   check?: PlannedCheck;
   sharded?: true;
   successor?: Successor;
@@ -114,43 +114,43 @@ export class MemoryLines implements Lines {
 
   /** The places of a line's own state. */
   protected placesNow(line: string): ReadonlyMap<string, number> {
-    return this.#of(line).places;
+    return this.#of(line).permits;
   }
 
   async states(lines: readonly string[]): Promise<LineState[]> {
     return lines.map((line) => stateOf(this.#of(line)));
   }
 
-  async takePlaces(line: string, tasks: readonly string[], untilMs: number, limit: number): Promise<boolean> {
-    const { places } = this.#of(line);
-    if (tasks.some((task) => places.has(task)) || places.size + tasks.length > limit) return false;
-    for (const task of tasks) places.set(task, untilMs);
+  async acquirePermits(line: string, tasks: readonly string[], untilMs: number, limit: number): Promise<boolean> {
+    const { permits } = this.#of(line);
+    if (tasks.some((task) => permits.has(task)) || permits.size + tasks.length > limit) return false;
+    for (const task of tasks) permits.set(task, untilMs);
     return true;
   }
 
-  async keepPlace(line: string, from: HeldPlace, untilMs: number): Promise<boolean> {
-    const { places } = this.#of(line);
-    if (places.get(from.task) !== from.untilMs) return false;
-    places.set(from.task, untilMs);
+  async renewPermit(line: string, from: TaskPermit, untilMs: number): Promise<boolean> {
+    const { permits } = this.#of(line);
+    if (permits.get(from.task) !== from.untilMs) return false;
+    permits.set(from.task, untilMs);
     return true;
   }
 
-  async dropPlace(line: string, task: string, untilMs: number): Promise<LineState | undefined> {
-    const { places } = this.#of(line);
-    if (places.get(task) !== untilMs) return undefined;
-    places.delete(task);
+  async releasePermit(line: string, task: string, untilMs: number): Promise<LineState | undefined> {
+    const { permits } = this.#of(line);
+    if (permits.get(task) !== untilMs) return undefined;
+    permits.delete(task);
     return stateOf(this.#of(line));
   }
 
-  async passPlace(line: string, from: HeldPlace, to: HeldPlace, limit: number): Promise<LineState | undefined> {
-    const { places } = this.#of(line);
-    if (places.get(from.task) !== from.untilMs || places.has(to.task) || places.size > limit) return undefined;
-    places.delete(from.task);
-    places.set(to.task, to.untilMs);
+  async passPermit(line: string, from: TaskPermit, to: TaskPermit, limit: number): Promise<LineState | undefined> {
+    const { permits } = this.#of(line);
+    if (permits.get(from.task) !== from.untilMs || permits.has(to.task) || permits.size > limit) return undefined;
+    permits.delete(from.task);
+    permits.set(to.task, to.untilMs);
     return stateOf(this.#of(line));
   }
 
-  async awaitPlace(line: string, successor: Successor, nowMs: number): Promise<boolean> {
+  async awaitPermit(line: string, successor: Successor, nowMs: number): Promise<boolean> {
     const stored = this.#of(line);
     if ((stored.successor?.untilMs ?? 0) > nowMs) return false;
     stored.successor = { ...successor };
@@ -164,27 +164,35 @@ export class MemoryLines implements Lines {
     return true;
   }
 
-  async givePlace(line: string, from: HeldPlace, { id, untilMs }: Successor): Promise<boolean> {
+  async givePermit(line: string, from: TaskPermit, { id, untilMs }: Successor): Promise<boolean> {
     const stored = this.#of(line);
-    if (stored.places.get(from.task) !== from.untilMs || stored.successor?.id !== id) return false;
+    if (stored.permits.get(from.task) !== from.untilMs || stored.successor?.id !== id) return false;
     delete stored.successor;
-    stored.places.delete(from.task);
-    stored.places.set(id, untilMs);
+    stored.permits.delete(from.task);
+    stored.permits.set(id, untilMs);
     return true;
   }
 
-  async takeSlot(line: string, { nowMs, intervalMs, aheadMs, count = 1 }: WantedSlot): Promise<number | undefined> {
+  async acquireToken(
+    line: string,
+    { nowMs, intervalMs, aheadMs, count = 1 }: WantedToken,
+  ): Promise<number | undefined> {
     const stored = this.#of(line);
-    const slotMs = Math.max(nowMs, stored.nextSlotMs ?? 0);
+    const slotMs = Math.max(nowMs, stored.nextTokenMs ?? 0);
     if (slotMs > nowMs + aheadMs) return undefined;
-    stored.nextSlotMs = slotMs + count * intervalMs;
+    stored.nextTokenMs = slotMs + count * intervalMs;
     return slotMs;
   }
 
-  async takeSlots(line: string, seenMs: number | undefined, nextMs: number, starts?: CountedStarts): Promise<boolean> {
+  async acquireTokens(
+    line: string,
+    seenMs: number | undefined,
+    nextMs: number,
+    starts?: CountedTokens,
+  ): Promise<boolean> {
     const stored = this.#of(line);
-    if (stored.nextSlotMs !== seenMs) return false;
-    stored.nextSlotMs = nextMs;
+    if (stored.nextTokenMs !== seenMs) return false;
+    stored.nextTokenMs = nextMs;
     if (starts !== undefined) stored.starts = copy(starts);
     return true;
   }
@@ -252,11 +260,11 @@ export class MemoryLines implements Lines {
   }
 }
 
-const newLine = (): StoredLine => ({ shards: new Map(), places: new Map(), reserved: new Map() });
+const newLine = (): StoredLine => ({ shards: new Map(), permits: new Map(), reserved: new Map() });
 
-const stateOf = ({ places, nextSlotMs, starts, check, sharded, successor, keyLimit }: StoredLine): LineState => ({
-  places: new Map(places),
-  ...(nextSlotMs !== undefined && { nextSlotMs }),
+const stateOf = ({ permits, nextTokenMs, starts, check, sharded, successor, keyLimit }: StoredLine): LineState => ({
+  permits: new Map(permits),
+  ...(nextTokenMs !== undefined && { nextTokenMs }),
   ...(starts !== undefined && { starts: copy(starts) }),
   ...(check !== undefined && { check: { ...check } }),
   ...(sharded && { sharded }),

@@ -24,7 +24,7 @@ import { type PauseTarget, pauseName } from "../core/model/line.ts";
 import { Problem } from "../core/model/problem.ts";
 import type { FlowSetting, FlowSettings, Lines, Pause } from "../core/ports/flow.ts";
 import type { CatalogEntry } from "../core/task/catalog.ts";
-import { longestPerSeconds, maxPlaces, maxStarts } from "../core/task/type-limits.ts";
+import { longestPerSeconds, maxPermits, maxStarts } from "../core/task/type-limits.ts";
 import type { RunsOn } from "../core/task/type-options.ts";
 import { type Answer, isForAll, on, type TextsOf } from "./act.ts";
 import { checkTier, type FlowPorts, pauseText, resumeText } from "./pausing.ts";
@@ -74,7 +74,7 @@ export const acts = () => {
       reach: "all",
       body: z
         .strictObject({
-          concurrency: z.int().min(1).max(maxPlaces).nullable().optional(),
+          concurrency: z.int().min(1).max(maxPermits).nullable().optional(),
           rate: rate.nullable().optional(),
         })
         .refine((body) => body.concurrency !== undefined || body.rate !== undefined, {

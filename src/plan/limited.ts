@@ -1,6 +1,6 @@
 import { maxIntervalMs } from "../core/extras/limits/line-ports.ts";
 import { maxInOne } from "../core/extras/limits/shards.ts";
-import { placesPerUnit } from "../core/task/type-limits.ts";
+import { permitsPerUnit } from "../core/task/type-limits.ts";
 import type { Bottleneck } from "./bottleneck.ts";
 import { Durations } from "./durations.ts";
 import { hoursPerMonth, type Prices } from "./figures.ts";
@@ -71,7 +71,7 @@ export function lineLoad({ limited, overhead, messageBytes }: Scenario, { traffi
 
 function moreOf({ places = 0, startsPerSecond = 0 }: Scenario["limited"]) {
   if (places > maxInOne) return moreOfPartitions;
-  if (places > placesPerUnit) return moreOfItems;
+  if (places > permitsPerUnit) return moreOfItems;
   return { writes: 0, reads: startsPerSecond > maxInOne ? moreOfPartitions.reads : 0 };
 }
 
@@ -90,7 +90,7 @@ const tasksPerLook = 16;
  */
 export function blockedKeysCost({ limited, overhead, messageBytes, workerMemoryMb }: Scenario, price: Prices): number {
   const looks = limited.blockedKeys * looksPerHour * hoursPerMonth;
-  const items = Math.ceil((limited.places ?? 1) / placesPerUnit);
+  const items = Math.ceil((limited.places ?? 1) / permitsPerUnit);
   const bytesOfTask = Math.min(entryBytes + messageBytes, 1024);
   const tasks = items === 1 ? 1 : Math.ceil((tasksPerLook * bytesOfTask) / 4096);
   const gbSeconds = (overhead.batchMs / 1000) * (workerMemoryMb / 1024);

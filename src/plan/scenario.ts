@@ -5,7 +5,7 @@ import { largestFileBytes } from "../core/model/stored-file.ts";
 import { type Tier, tiers } from "../core/model/tier.ts";
 import { maxEntries } from "../core/pipeline/submit/submit-body.ts";
 import { maxFiles } from "../core/task/file-options.ts";
-import { maxPlaces, maxStarts } from "../core/task/type-limits.ts";
+import { maxPermits, maxStarts } from "../core/task/type-limits.ts";
 import { defaultThrottle } from "../settings/config.ts";
 import { limits, type PriceName, priceRegion, prices } from "./figures.ts";
 
@@ -149,7 +149,7 @@ export const scenarioSchema = z
       .strictObject({
         share: share.default(1),
         busiestKeyShare: share.default(1),
-        places: z.int().min(1).max(maxPlaces).optional(),
+        places: z.int().min(1).max(maxPermits).optional(),
         startsPerSecond: z.number().positive().max(maxStarts).optional(),
         blockedKeys: z.number().min(0).default(0),
       })

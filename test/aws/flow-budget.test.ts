@@ -312,7 +312,7 @@ describe("the budget of a key whose place is taken for hours", () => {
   test("each look costs an update, a message and two reads, and is the next one's only sender", async () => {
     const line = "concurrency/places/acme/";
     const far = clock.now() + 86_400_000;
-    await lines.takePlaces(line, ["another"], far, 1);
+    await lines.acquirePermits(line, ["another"], far, 1);
     await submitted("places");
     await work();
     for (let looks = 0; looks < 3; looks++) {
@@ -321,7 +321,7 @@ describe("the budget of a key whose place is taken for hours", () => {
     }
     expect(sentCounts()).toEqual({ GetItem: 1, Query: 1, UpdateItem: 1, SendMessage: 1 });
     expectConsistentReads();
-    await lines.dropPlace(line, "another", far);
+    await lines.releasePermit(line, "another", far);
   });
 });
 

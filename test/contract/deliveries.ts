@@ -128,15 +128,15 @@ export function describeDeliveries(name: string, make: () => Promise<DeliveriesU
     test("a slow host has ten places in ten seconds, also for takers at the same time", async () => {
       const { slowHosts } = under;
       const now = 1_800_000_000_000;
-      const take = (tenant: string, host: string, ms: number) => slowHosts.takePlace(tenant, host, ms, 10);
+      const take = (tenant: string, host: string, ms: number) => slowHosts.acquirePermit(tenant, host, ms, 10);
       const taken = await Promise.all(Array.from({ length: 25 }, (_, index) => take("acme", "c.example", now + index)));
       expect(taken.filter(Boolean)).toHaveLength(10);
       expect(await take("acme", "c.example", now + 9_999)).toBe(false);
       expect(await take("acme", "c.example", now + 10_000)).toBe(true);
       expect(await take("globex", "c.example", now)).toBe(true);
       expect(await take("acme", "d.example", now)).toBe(true);
-      await slowHosts.givePlace("acme", "c.example", now + 5_000);
-      await slowHosts.givePlace("acme", "never.example", now);
+      await slowHosts.releasePermit("acme", "c.example", now + 5_000);
+      await slowHosts.releasePermit("acme", "never.example", now);
       expect([await take("acme", "c.example", now), await take("acme", "c.example", now)]).toEqual([true, false]);
     });
   });

@@ -192,17 +192,17 @@ describe("the messages of a line in DynamoDB", () => {
     const [a, b] = ["a", "b"].map((task) => ({ task, untilMs: now() + 1, turn: true as const }));
     if (a === undefined || b === undefined) throw new Error("two tasks");
     const purgeDays = async () => (Number((await inLine(line))[0]?.purge_at) - now() / 1000) / 86_400;
-    expect(await lines.takePlaces(line, ["a"], a.untilMs, 1, true)).toBe(true);
+    expect(await lines.acquirePermits(line, ["a"], a.untilMs, 1, true)).toBe(true);
     expect(await purgeDays()).toBe(500);
     await lines.planCheck(line, { id: "check", atMs: now() }, undefined);
     expect(await purgeDays()).toBe(500);
-    expect(await lines.keepPlace(line, a, a.untilMs + 1)).toBe(true);
-    expect(await lines.passPlace(line, { ...a, untilMs: a.untilMs + 1 }, b, 1)).toBeDefined();
+    expect(await lines.renewPermit(line, a, a.untilMs + 1)).toBe(true);
+    expect(await lines.passPermit(line, { ...a, untilMs: a.untilMs + 1 }, b, 1)).toBeDefined();
     await lines.endChecks(line, "check");
     expect(await purgeDays()).toBe(500);
-    await lines.dropPlace(line, "b", b.untilMs);
+    await lines.releasePermit(line, "b", b.untilMs);
     expect(await purgeDays()).toBe(7);
-    await lines.takePlaces(line, ["c"], now(), 1);
+    await lines.acquirePermits(line, ["c"], now(), 1);
     expect(await purgeDays()).toBe(7);
   });
 

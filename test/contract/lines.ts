@@ -127,15 +127,15 @@ export function describeLines(name: string, make: () => Promise<LinesUnderTest>)
       const names = ends.map((end) => `${start}${end}`);
       for (const [second, line] of names.entries()) {
         await lines.add(line, newTask({ second }), purgeAt);
-        await lines.takePlaces(line, [`task ${second}`], untilMs + second, 1);
-        await lines.takeSlots(line, undefined, second);
+        await lines.acquirePermits(line, [`task ${second}`], untilMs + second, 1);
+        await lines.acquireTokens(line, undefined, second);
         await lines.planCheck(line, { id: `check ${second}`, atMs: second }, undefined);
       }
       for (const [second, line] of names.entries()) {
         expect((await lines.first(line, 10)).map(({ createdAt }) => createdAt)).toEqual([secondsIn(second)]);
         expect(await lines.state(line)).toMatchObject({
-          places: new Map([[`task ${second}`, untilMs + second]]),
-          nextSlotMs: second,
+          permits: new Map([[`task ${second}`, untilMs + second]]),
+          nextTokenMs: second,
           check: { id: `check ${second}`, atMs: second },
         });
       }
@@ -165,7 +165,7 @@ function describeWaiting({ lines, addAll, idsIn, tasksIn, newLine }: Waiting): v
     test("a line without tasks has none, and its state is empty", async () => {
       const line = newLine();
       expect(await lines().first(line, 10)).toEqual([]);
-      expect(await lines().state(line)).toEqual({ places: new Map() });
+      expect(await lines().state(line)).toEqual({ permits: new Map() });
     });
 
     test("tasks wait in the order of their submits, then of their ids, whenever they came", async () => {
@@ -244,7 +244,7 @@ function describeWaiting({ lines, addAll, idsIn, tasksIn, newLine }: Waiting): v
       expect(await lines().orders(line, 100, all[10])).toEqual(all.slice(11));
       expect(await lines().orders(line, 100, all[11])).toEqual([]);
       // The state has no order.
-      await lines().takePlaces(line, ["a"], untilMs, 1);
+      await lines().acquirePermits(line, ["a"], untilMs, 1);
       expect(await lines().orders(line, 100)).toEqual(all);
       expect(await lines().orders(newLine(), 100)).toEqual([]);
     });

@@ -22,9 +22,9 @@ function setUp(limit: number) {
     "first",
     "remove",
     "state",
-    "takePlaces",
-    "keepPlace",
-    "dropPlace",
+    "acquirePermits",
+    "renewPermit",
+    "releasePermit",
     "planCheck",
   ] as const) {
     const call = pipeline.lines[name].bind(pipeline.lines) as (...given: unknown[]) => unknown;
@@ -41,7 +41,7 @@ test("10,000 keys at once: each task starts immediately, with two writes for its
   for (let n = 0; n < 10_000; n++) await accept({ input: { key: `k${n}` } });
   await pool.pass(1_000);
   expect(ended).toHaveLength(10_000);
-  expect(calls).toEqual({ first: 20_000, takePlaces: 10_000, dropPlace: 10_000 });
+  expect(calls).toEqual({ first: 20_000, acquirePermits: 10_000, releasePermit: 10_000 });
 });
 
 test("a key with 10,000 waiting tasks costs others nothing, and each of its tasks a bounded number of calls", async () => {
@@ -56,16 +56,16 @@ test("a key with 10,000 waiting tasks costs others nothing, and each of its task
   for (let n = 0; n < 100; n++) await accept({ input: { key: `k${n}` } });
   await pool.pass(50);
   expect(ended.filter(({ key }) => key !== "crowd")).toHaveLength(100);
-  expect((calls.takePlaces ?? 0) - (others.takePlaces ?? 0)).toBeLessThanOrEqual(100 + 10);
+  expect((calls.acquirePermits ?? 0) - (others.acquirePermits ?? 0)).toBeLessThanOrEqual(100 + 10);
   await pool.pass((crowd / 3) * 100 + 60_000, 60_000);
   expect(ended).toHaveLength(crowd + 100);
   const each = (name: string) => (calls[name] ?? 0) / crowd;
   expect(each("add")).toBeLessThanOrEqual(1.001);
   expect(each("remove")).toBeLessThanOrEqual(1.001);
   // Places that become free at the same moment are asked for twice.
-  expect(each("takePlaces")).toBeLessThanOrEqual(1.5);
-  expect(each("keepPlace")).toBeLessThanOrEqual(2.2);
-  expect(each("dropPlace")).toBeLessThanOrEqual(1.02);
+  expect(each("acquirePermits")).toBeLessThanOrEqual(1.5);
+  expect(each("renewPermit")).toBeLessThanOrEqual(2.2);
+  expect(each("releasePermit")).toBeLessThanOrEqual(1.02);
   expect(each("planCheck")).toBeLessThanOrEqual(0.05);
   expect(each("state")).toBeLessThanOrEqual(3.2);
   expect(each("first")).toBeLessThanOrEqual(5.2);

@@ -187,8 +187,8 @@ function slowHostsFor(world: World, from: Invocation): SlowHosts {
   return {
     areSlow: (...asked) => ask("looks which hosts are slow", () => slowHosts.areSlow(...asked)),
     markSlow: (...asked) => ask("marks a host as slow", () => slowHosts.markSlow(...asked)),
-    takePlace: (...asked) => ask("takes a place at a slow host", () => slowHosts.takePlace(...asked)),
-    givePlace: (...given) => ask("gives a place at a slow host back", () => slowHosts.givePlace(...given)),
+    acquirePermit: (...asked) => ask("takes a place at a slow host", () => slowHosts.acquirePermit(...asked)),
+    releasePermit: (...given) => ask("gives a place at a slow host back", () => slowHosts.releasePermit(...given)),
   };
 }
 

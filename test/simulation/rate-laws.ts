@@ -1,6 +1,6 @@
 import { type PauseTarget, pauseName, pausesOf } from "../../src/core/model/line.ts";
 import type { TaskRecord } from "../../src/core/model/record.ts";
-import type { CountedStarts, LineState } from "../../src/core/ports/flow.ts";
+import type { CountedTokens, LineState } from "../../src/core/ports/flow.ts";
 import { keyIn } from "./breaker-laws.ts";
 import type { Lives, Watched } from "./lives.ts";
 
@@ -95,7 +95,7 @@ export class RateLaws {
 }
 
 /** The starts by which the count of a rate has grown. The oldest of its parts is left out where there are many. */
-function grownBy(before: CountedStarts | undefined, after: CountedStarts | undefined, time: string): number {
+function grownBy(before: CountedTokens | undefined, after: CountedTokens | undefined, time: string): number {
   const [one, other] = [before?.parts[time] ?? [], after?.parts[time] ?? []];
   const count = (numbers: readonly number[]) => numbers.reduce((sum, value, index) => sum + (index % 2) * value, 0);
   const isLeftOut = one.length > 2 && other.length === one.length && one[0] !== other[0];

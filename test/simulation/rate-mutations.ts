@@ -70,8 +70,8 @@ export const rateMutations: readonly Mutation[] = [
   },
   {
     name: "rates: a list is no limit where no task waits",
-    file: "extras/limits/take.ts",
-    in: "takeNear",
+    file: "extras/limits/acquire.ts",
+    in: "acquireNear",
     find: "list?.over(lines) ?? lines",
     replace: "lines",
   },
@@ -87,8 +87,8 @@ export const rateMutations: readonly Mutation[] = [
     name: "rates: a start that another one has changed is taken all the same",
     file,
     in: "over",
-    find: "if (await lines.takeSlots(line, state.nextSlotMs, slotMs + count * intervalMs, starts)) return slotMs;",
-    replace: "await lines.takeSlots(line, state.nextSlotMs, slotMs + count * intervalMs, starts); return slotMs;",
+    find: "if (await lines.acquireTokens(line, state.nextTokenMs, slotMs + count * intervalMs, starts)) return slotMs;",
+    replace: "await lines.acquireTokens(line, state.nextTokenMs, slotMs + count * intervalMs, starts); return slotMs;",
     test,
   },
   {
@@ -97,7 +97,7 @@ export const rateMutations: readonly Mutation[] = [
     in: "over",
     find: "if (slotMs > nowMs + aheadMs) return undefined;",
     replace:
-      "if (slotMs > nowMs + aheadMs) { await lines.takeSlots(line, state.nextSlotMs, (state.nextSlotMs ?? nowMs) + intervalMs); return undefined; }",
+      "if (slotMs > nowMs + aheadMs) { await lines.acquireTokens(line, state.nextTokenMs, (state.nextTokenMs ?? nowMs) + intervalMs); return undefined; }",
     test,
   },
   {

@@ -1,9 +1,9 @@
 import { allShards, shardOf } from "../../src/core/model/line-shards.ts";
 import type {
-  CountedStarts,
-  HeldPlace,
+  CountedTokens,
   LineState,
   Successor,
+  TaskPermit,
   Wait,
   WaitingEntry,
   WaitingKey,
@@ -14,8 +14,8 @@ import type { FlowLaws } from "./flow-laws.ts";
 import { listedType } from "./rate-laws.ts";
 import type { TurnLaws } from "./turn-laws.ts";
 
-/** The arguments of `takeSlots` behind the line. */
-type Taken = [seenMs: number | undefined, nextMs: number, starts?: CountedStarts];
+/** The arguments of `acquireTokens` behind the line. */
+type Taken = [seenMs: number | undefined, nextMs: number, starts?: CountedTokens];
 
 /** The line of a bucket of places. */
 const lineOf = (bucket: string): string => bucket.replace(/^places\/\d+\//, "");
@@ -125,7 +125,7 @@ export class SeenLines extends MemoryLines {
     return found && (await this.withEnvelopes(line, [found]))[0];
   }
 
-  override async takePlaces(
+  override async acquirePermits(
     bucket: string,
     tasks: readonly string[],
     untilMs: number,
@@ -133,7 +133,7 @@ export class SeenLines extends MemoryLines {
     _isTurn?: boolean,
   ): Promise<boolean> {
     const see = await this.#witness(bucket);
-    const taken = await super.takePlaces(bucket, tasks, untilMs, limit);
+    const taken = await super.acquirePermits(bucket, tasks, untilMs, limit);
     if (taken) see(tasks);
     if (taken) for (const task of tasks) this.#turns.took(lineOf(bucket), task);
     else for (const task of tasks) this.#laws().refused(lineOf(bucket), task);
@@ -141,26 +141,26 @@ export class SeenLines extends MemoryLines {
   }
 
   /** Other lines are not looked at: a further turn of the event loop would make other worlds of their seeds. */
-  override takeSlots(line: string, ...how: Taken): Promise<boolean> {
-    return line.startsWith(`rate/${listedType}/`) ? this.#takeListed(line, how) : super.takeSlots(line, ...how);
+  override acquireTokens(line: string, ...how: Taken): Promise<boolean> {
+    return line.startsWith(`rate/${listedType}/`) ? this.#takeListed(line, how) : super.acquireTokens(line, ...how);
   }
 
   async #takeListed(line: string, how: Taken): Promise<boolean> {
     const before = await this.state(line);
-    const taken = await super.takeSlots(line, ...how);
+    const taken = await super.acquireTokens(line, ...how);
     this.#laws().rates.gave(line, before, await this.state(line));
     return taken;
   }
 
-  override async dropPlace(bucket: string, task: string, untilMs: number): Promise<LineState | undefined> {
+  override async releasePermit(bucket: string, task: string, untilMs: number): Promise<LineState | undefined> {
     this.#laws().waits(lineOf(bucket), task);
     this.#turns.waits(lineOf(bucket), task);
-    return super.dropPlace(bucket, task, untilMs);
+    return super.releasePermit(bucket, task, untilMs);
   }
 
-  override async passPlace(bucket: string, from: HeldPlace, to: HeldPlace, limit: number) {
+  override async passPermit(bucket: string, from: TaskPermit, to: TaskPermit, limit: number) {
     const see = await this.#witness(bucket);
-    const state = await super.passPlace(bucket, from, to, limit);
+    const state = await super.passPermit(bucket, from, to, limit);
     if (state !== undefined) {
       see([to.task]);
       this.#turns.took(lineOf(bucket), to.task);
@@ -170,8 +170,8 @@ export class SeenLines extends MemoryLines {
     return state;
   }
 
-  override async givePlace(bucket: string, from: HeldPlace, to: Successor): Promise<boolean> {
-    const given = await super.givePlace(bucket, from, to);
+  override async givePermit(bucket: string, from: TaskPermit, to: Successor): Promise<boolean> {
+    const given = await super.givePermit(bucket, from, to);
     if (given) this.#laws().waits(lineOf(bucket), from.task);
     if (given) this.#laws().handOvers.givenToSuccessor(from.task, to.id);
     return given;
@@ -183,7 +183,7 @@ export class SeenLines extends MemoryLines {
     const buckets = new Set([...(this.#buckets.get(line) ?? [line]), bucket]);
     this.#buckets.set(line, buckets);
     const [waiting, states] = await Promise.all([this.first(line, 1_000, allShards), this.states([...buckets])]);
-    const placed = new Set(states.flatMap(({ places }) => [...places.keys()]));
+    const placed = new Set(states.flatMap(({ permits: places }) => [...places.keys()]));
     // Of several buckets, each takes one of the first sixteen tasks.
     const isOne = buckets.size === 1 && !(this.#split && this.#laws().mostPlacesOf(line) > 1);
     const atOnce = isOne ? 1 : 16;

@@ -22,13 +22,13 @@ export const strictMutations: readonly Mutation[] = [
   },
   {
     name: "strict: a task gives its turn back with each attempt",
-    file: "extras/limits/held-place.ts",
-    in: "leaveNow",
-    find: "if (place.turn && !place.over && (await keepsTurn(ports, place.line, task.task_id))) return;",
+    file: "extras/limits/held-permit.ts",
+    in: "releaseNow",
+    find: "if (permit.turn && !permit.over && (await keepsTurn(ports, permit.line, task.task_id))) return;",
     replace: "",
     also: {
-      in: "leave",
-      find: "if (place.stays) return Promise.resolve();",
+      in: "release",
+      find: "if (permit.stays) return Promise.resolve();",
       replace: "",
     },
     theme: "strict",
@@ -114,7 +114,7 @@ export const strictMutations: readonly Mutation[] = [
   {
     name: "strict: an operator's limit gives a key more turns",
     file: "extras/limits/limit-lines.ts",
-    in: "placesOf",
+    in: "permitsOf",
     find: "if (strictOf(type) !== undefined) return 1;",
     replace: "",
     test: unit,

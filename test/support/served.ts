@@ -227,7 +227,7 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
   const places = new PlaceBook(ports.clock, {
     orders: (...query) => ports.lines.orders(...query),
     isSharded: async (line) => (await ports.lines.state(line)).sharded === true,
-    holderOf: async (line) => [...(await ports.lines.state(line)).places.keys()][0],
+    holderOf: async (line) => [...(await ports.lines.state(line)).permits.keys()][0],
     startsOf: async (line) => (await ports.lines.state(line)).starts,
   });
   const apps = {

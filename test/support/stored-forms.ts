@@ -213,10 +213,10 @@ const flow: StoredForm[] = [
     name: "state of a line",
     sk: "state",
     write: async (place) => {
-      await lines(place).takePlaces(line, [id(1), id(4)], atMs + 60_000, 5);
+      await lines(place).acquirePermits(line, [id(1), id(4)], atMs + 60_000, 5);
       await lines(place).planCheck(line, { id: id(5), atMs: atMs + 1_000 }, undefined);
-      await lines(place).awaitPlace(line, { id: id(6), untilMs: atMs + 2_000 }, atMs);
-      await lines(place).takeSlots(line, undefined, atMs + 3_000);
+      await lines(place).awaitPermit(line, { id: id(6), untilMs: atMs + 2_000 }, atMs);
+      await lines(place).acquireTokens(line, undefined, atMs + 3_000);
     },
     read: (place) => lines(place).state(line),
   },
@@ -224,7 +224,7 @@ const flow: StoredForm[] = [
     name: "state of a line with a list of rates",
     sk: "state",
     write: (place) =>
-      lines(place).takeSlots("rate/a.b/acme/k", undefined, atMs, {
+      lines(place).acquireTokens("rate/a.b/acme/k", undefined, atMs, {
         ...{ parts: { "86400": [atMs - 7_000, 12, atMs, 3] }, free_ms: atMs + 350, free_by: 86_400 },
       }),
     read: (place) => lines(place).state("rate/a.b/acme/k"),

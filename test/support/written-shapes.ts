@@ -20,7 +20,7 @@ export type Shapes = Record<string, string[]>;
 const writes = {
   records: ["create", "change", "savePart"],
   queues: ["send", "sendCheck", "deadLetter"],
-  lines: ["add", "takePlaces", "planCheck", "takeSlots", "shard"],
+  lines: ["add", "acquirePermits", "planCheck", "acquireTokens", "shard"],
   steps: ["add", "saveState"],
   flowSettings: ["put", "countFailure", "tryBreaker"],
   oneOffs: ["create"],

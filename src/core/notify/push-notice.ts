@@ -3,7 +3,7 @@ import type { Status } from "../model/status.ts";
 import type { TaskView } from "../model/task-view.ts";
 import type { ChangeNotice, Connection, Connections, EndNotice, Posted, Socket } from "../ports/notify.ts";
 import type { Clock, Log, Random } from "../ports/tasks.ts";
-import { givePlaces, type Host, type PlacePorts, slowAfterMs, slowForMs, takePlaces } from "./send-try.ts";
+import { acquirePermits, type Host, type PermitPorts, releasePermits, slowAfterMs, slowForMs } from "./send-try.ts";
 
 /** Largest result in a message, in bytes of JSON. */
 export const largestPushedResultBytes = 32 * 1024;
@@ -37,7 +37,7 @@ const maxRemembered = 10_000;
  */
 const youngMs = 10_000;
 
-export interface PushPorts extends PlacePorts {
+export interface PushPorts extends PermitPorts {
   clock: Clock;
   connections: Connections;
   socket: Socket;
@@ -130,7 +130,7 @@ async function withPlace(ports: PushPorts, tenantId: string, work: (time: Time) 
   const of: Host = { tenantId, host: connectionsHost };
   // Without the table nobody knows that connections are slow, and the work goes on.
   const [isSlow] = await slowHosts.areSlow(tenantId, [of.host], clock.now()).catch(() => [false]);
-  let placeMs = isSlow ? await takePlaces(ports, of).catch(() => undefined) : undefined;
+  let placeMs = isSlow ? await acquirePermits(ports, of).catch(() => undefined) : undefined;
   const time = { endMs: clock.now() + (isSlow && placeMs === undefined ? 0 : budgetMs) };
   let giveUp = () => {};
   const givenUp = new Promise<void>((resolve) => {
@@ -138,7 +138,7 @@ async function withPlace(ports: PushPorts, tenantId: string, work: (time: Time) 
   });
   const judge = async () => {
     await slowHosts.markSlow(tenantId, of.host, clock.now() + slowForMs);
-    placeMs ??= await takePlaces(ports, of);
+    placeMs ??= await acquirePermits(ports, of);
     if (placeMs !== undefined) return;
     time.endMs = clock.now();
     giveUp();
@@ -153,7 +153,7 @@ async function withPlace(ports: PushPorts, tenantId: string, work: (time: Time) 
     await judging;
   } finally {
     stop();
-    if (placeMs !== undefined) await givePlaces(ports, of, placeMs);
+    if (placeMs !== undefined) await releasePermits(ports, of, placeMs);
   }
 }
 

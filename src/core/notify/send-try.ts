@@ -37,7 +37,7 @@ export async function sendTry(
   const { clock, slowHosts, signer } = ports;
   const of: Host = { tenantId, host: new URL(url).host };
   const [isSlow, isCrowded] = await slowHosts.areSlow(tenantId, [of.host, allHosts], clock.now());
-  const takenMs = isSlow || isCrowded ? await takePlaces(ports, of) : undefined;
+  const takenMs = isSlow || isCrowded ? await acquirePermits(ports, of) : undefined;
   if ((isSlow || isCrowded) && takenMs === undefined) return undefined;
   // Before the timers: a slow key store is not a slow receiver.
   const headers = {
@@ -46,8 +46,8 @@ export async function sendTry(
     "user-agent": "Offload-Webhook/1",
     ...(traceparent !== undefined && { traceparent }),
   };
-  const { answer, wasSlow, placeMs } = await sendWithin(ports, of, { url, headers, body }, takenMs);
-  if (placeMs !== undefined) await givePlaces(ports, of, placeMs);
+  const { answer, wasSlow, permitMs } = await sendWithin(ports, of, { url, headers, body }, takenMs);
+  if (permitMs !== undefined) await releasePermits(ports, of, permitMs);
   if (isSlow && !wasSlow && answer !== undefined && "status" in answer) {
     await slowHosts.markSlow(tenantId, of.host, clock.now());
   }
@@ -60,7 +60,7 @@ interface Sent {
   /** True: there was no answer after a second. */
   wasSlow: boolean;
   /** Time at which the request's places were taken, in epoch milliseconds. Undefined: it has none. */
-  placeMs: number | undefined;
+  permitMs: number | undefined;
 }
 
 async function sendWithin(
@@ -71,11 +71,11 @@ async function sendWithin(
 ): Promise<Sent> {
   const { clock, slowHosts, sender } = ports;
   const abort = new AbortController();
-  const sent = { wasSlow: false, placeMs: takenMs, crowded: false };
+  const sent = { wasSlow: false, permitMs: takenMs, crowded: false };
   const judge = async () => {
     await slowHosts.markSlow(of.tenantId, of.host, clock.now() + slowForMs);
-    sent.placeMs ??= await takePlaces(ports, of);
-    if (sent.placeMs !== undefined) return;
+    sent.permitMs ??= await acquirePermits(ports, of);
+    if (sent.permitMs !== undefined) return;
     sent.crowded = true;
     abort.abort(new Error("the receiver is slow, and has other requests to answer"));
   };
@@ -107,14 +107,14 @@ export const slowForMs = 60_000;
  * Places for requests under way to one slow host, and to all slow hosts of a tenant. The places of a tenant are a third
  * of the 40 invocations that send webhooks at the same time, each of which waits for the slowest of its requests.
  */
-const hostPlaces = 10;
-const tenantPlaces = 13;
+const hostPermits = 10;
+const tenantPermits = 13;
 
 /** Name under which the places of a tenant are counted. It is slow when all of them were taken. No host has it. */
 export const allHosts = "*";
 
 /** Ports of places. */
-export interface PlacePorts {
+export interface PermitPorts {
   clock: Clock;
   slowHosts: SlowHosts;
 }
@@ -129,22 +129,26 @@ export interface Host {
  * Takes a place of a slow host, and one of its tenant, whose hosts may be many names of one receiver. Returns when, in
  * epoch milliseconds.
  */
-export async function takePlaces(
-  { slowHosts, clock }: PlacePorts,
+export async function acquirePermits(
+  { slowHosts, clock }: PermitPorts,
   { tenantId, host }: Host,
 ): Promise<number | undefined> {
   const nowMs = clock.now();
-  if (!(await slowHosts.takePlace(tenantId, host, nowMs, hostPlaces))) return undefined;
-  if (await slowHosts.takePlace(tenantId, allHosts, nowMs, tenantPlaces)) return nowMs;
-  await slowHosts.givePlace(tenantId, host, nowMs);
+  if (!(await slowHosts.acquirePermit(tenantId, host, nowMs, hostPermits))) return undefined;
+  if (await slowHosts.acquirePermit(tenantId, allHosts, nowMs, tenantPermits)) return nowMs;
+  await slowHosts.releasePermit(tenantId, host, nowMs);
   await slowHosts.markSlow(tenantId, allHosts, nowMs + slowForMs);
   return undefined;
 }
 
-export async function givePlaces({ slowHosts }: PlacePorts, { tenantId, host }: Host, takenMs: number): Promise<void> {
+export async function releasePermits(
+  { slowHosts }: PermitPorts,
+  { tenantId, host }: Host,
+  takenMs: number,
+): Promise<void> {
   // The places of a process that dies come back with the next interval, and so do those that cannot be given back now.
   await Promise.allSettled([
-    slowHosts.givePlace(tenantId, host, takenMs),
-    slowHosts.givePlace(tenantId, allHosts, takenMs),
+    slowHosts.releasePermit(tenantId, host, takenMs),
+    slowHosts.releasePermit(tenantId, allHosts, takenMs),
   ]);
 }

@@ -42,11 +42,11 @@ export interface Wait extends WaitingKey {
 /** The part of a line that decides which task starts. */
 export interface LineState {
   /** Tasks that have a place, and until when: epoch milliseconds. A place that has ended may be dropped by anybody. */
-  places: ReadonlyMap<string, number>;
+  permits: ReadonlyMap<string, number>;
   /** Epoch milliseconds of the first start that the rate has not given away. Absent: none was given. */
-  nextSlotMs?: number;
+  nextTokenMs?: number;
   /** The starts that a list of rates counts. Absent: none was given. */
-  starts?: CountedStarts;
+  starts?: CountedTokens;
   /** The message that looks at the line again. Absent: none was sent. */
   check?: PlannedCheck;
   /** Tasks of a limit's line may wait in its shards above 0. Absent: none does. */
@@ -66,7 +66,7 @@ export interface NotedLimit {
 }
 
 /** The starts of a line whose type has a list of rates, in the form in which they are stored. */
-export interface CountedStarts {
+export interface CountedTokens {
   /**
    * By a rate's time in seconds: pairs of numbers, one for each part of that time. The first is the part's last start,
    * in epoch milliseconds; the second is the number of its starts.
@@ -109,7 +109,7 @@ export interface Sharded {
 }
 
 /** A task's place. */
-export interface HeldPlace {
+export interface TaskPermit {
   task: string;
   /** Epoch milliseconds. */
   untilMs: number;
@@ -118,7 +118,7 @@ export interface HeldPlace {
 }
 
 /** A start that a task wants. */
-export interface WantedSlot {
+export interface WantedToken {
   /** Epoch milliseconds. */
   nowMs: number;
   /** Milliseconds between two starts. */
@@ -176,7 +176,7 @@ export interface Lines {
    * @param tasks 1 to 10.
    * @param isTurn True for the turn of a line in strict order. Default: a place.
    */
-  takePlaces(
+  acquirePermits(
     line: string,
     tasks: readonly string[],
     untilMs: number,
@@ -187,41 +187,41 @@ export interface Lines {
    * Keeps a task's place until another time. Changes nothing and returns false when the task has no place that ends at
    * the time in `from`: a call that arrives late must not end a place that was kept since.
    */
-  keepPlace(line: string, from: HeldPlace, untilMs: number): Promise<boolean>;
+  renewPermit(line: string, from: TaskPermit, untilMs: number): Promise<boolean>;
   /**
    * Takes a task's place back if it ends at this time, and returns the line's state after it. Returns undefined when it
    * has no such place.
    */
-  dropPlace(line: string, task: string, untilMs: number): Promise<LineState | undefined>;
+  releasePermit(line: string, task: string, untilMs: number): Promise<LineState | undefined>;
   /**
    * Passes a task's place on to another one, if it ends at this time, and returns the line's state after it. Changes
    * nothing and returns undefined when the task has no such place, the other one has a place, or there are more places
    * than `limit`.
    */
-  passPlace(line: string, from: HeldPlace, to: HeldPlace, limit: number): Promise<LineState | undefined>;
+  passPermit(line: string, from: TaskPermit, to: TaskPermit, limit: number): Promise<LineState | undefined>;
   /**
    * Notes a worker that waits for one of the places. Changes nothing and returns false when another one waits until
    * after `nowMs`.
    */
-  awaitPlace(line: string, successor: Successor, nowMs: number): Promise<boolean>;
+  awaitPermit(line: string, successor: Successor, nowMs: number): Promise<boolean>;
   /** Ends a worker's wait. Returns false when it is over: the worker may have a place. */
   endWait(line: string, id: string): Promise<boolean>;
   /**
    * Passes a task's place on to the worker that waits for one, which has it under its id as a task would, and ends the
    * wait. Changes nothing and returns false when the task has no such place, or the worker does not wait.
    */
-  givePlace(line: string, from: HeldPlace, to: Successor): Promise<boolean>;
+  givePermit(line: string, from: TaskPermit, to: Successor): Promise<boolean>;
   /**
    * Takes the next starts of a rate: the first one now, or up to `aheadMs` later. One write where the rate has not been
    * reached.
    * @returns Epoch milliseconds of the first start, with fractions. Undefined: the next start is later.
    */
-  takeSlot(line: string, want: WantedSlot): Promise<number | undefined>;
+  acquireToken(line: string, want: WantedToken): Promise<number | undefined>;
   /**
    * Takes all starts up to `nextMs`. Changes nothing and returns false when the next one is no longer `seenMs`.
    * @param starts Those of a list of rates, with these. Absent: they stay as they are.
    */
-  takeSlots(line: string, seenMs: number | undefined, nextMs: number, starts?: CountedStarts): Promise<boolean>;
+  acquireTokens(line: string, seenMs: number | undefined, nextMs: number, starts?: CountedTokens): Promise<boolean>;
   /**
    * Notes the next check, and lists the line if it is of a limit. Changes nothing and returns false when the planned
    * one is no longer `seen`, as the line's state told it.

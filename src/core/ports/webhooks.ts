@@ -81,9 +81,9 @@ export interface SlowHosts {
    * Takes one of the `max` places for requests to a slow host that began within the same 10 seconds and are under way.
    * False: all are taken.
    */
-  takePlace(tenantId: string, host: string, nowMs: number, max: number): Promise<boolean>;
+  acquirePermit(tenantId: string, host: string, nowMs: number, max: number): Promise<boolean>;
   /** Frees a place that was taken at this time, in epoch milliseconds. */
-  givePlace(tenantId: string, host: string, takenMs: number): Promise<void>;
+  releasePermit(tenantId: string, host: string, takenMs: number): Promise<void>;
 }
 
 /** An end of a task that a receiver can ask for: the `type` of its webhook. */

@@ -14,11 +14,11 @@ export interface TaskMessage {
   /** The ticket of the line from which the message comes. Absent: it comes from no line. */
   ticket?: Ticket | undefined;
   /** The place that its worker has just passed to the task. Absent: another call gave it one, or it has none. */
-  place?: PassedPlace | undefined;
+  passed?: PassedPermit | undefined;
 }
 
 /** A place that a worker passed on to the task that it starts next. */
-export interface PassedPlace {
+export interface PassedPermit {
   /** The name of its line. */
   line: string;
   /** The bucket of the line's places that has it. */
@@ -82,7 +82,7 @@ export class Puller {
   #successorMs: number | undefined;
   #taken = 0;
   #message: TaskMessage | undefined;
-  #left: Promise<unknown> = Promise.resolve();
+  #dequeued: Promise<unknown> = Promise.resolve();
   #succeeded: Promise<void> | undefined;
 
   /**
@@ -161,13 +161,13 @@ export class Puller {
   }
 
   /** The task that was pulled leaves its line while it begins. Never rejects. */
-  get left(): Promise<unknown> {
-    return this.#left;
+  get dequeued(): Promise<unknown> {
+    return this.#dequeued;
   }
 
-  /** @param left Resolves when the task's backup message is sent and its entry removed. Must not reject. */
-  leaves(left: Promise<unknown>): void {
-    this.#left = left;
+  /** @param dequeued Resolves when the task's backup message is sent and its entry removed. Must not reject. */
+  dequeues(dequeued: Promise<unknown>): void {
+    this.#dequeued = dequeued;
   }
 
   /** Pulls no further task: a task that could not leave its line would be pulled again and again. */

@@ -121,9 +121,9 @@ export const strictOf = (type: Pick<LimitedType, "concurrency"> | undefined): St
   type?.concurrency?.order === "strict" ? type.concurrency : undefined;
 
 /** The most places of a line: each check of a line whose tasks wait reads all of them. */
-export const maxPlaces = 10_000;
+export const maxPermits = 10_000;
 /** Places whose item is written with one write unit: each has about 55 bytes. */
-export const placesPerUnit = 16;
+export const permitsPerUnit = 16;
 export const maxStarts = 100_000;
 export const longestPerSeconds = 86_400;
 /** The counted starts of three rates fit into an item that one write unit pays for. */
@@ -146,7 +146,7 @@ export function limitsFault(type: {
 }): string | undefined {
   const { concurrency, rateLimit, breaker } = type;
   return (
-    limitFault("concurrency", concurrency, maxPlaces) ??
+    limitFault("concurrency", concurrency, maxPermits) ??
     limitFault("breaker", breaker) ??
     strictFault(concurrency) ??
     (isList(rateLimit) ? ratesFault(rateLimit) : rateFault("rateLimit", rateLimit)) ??

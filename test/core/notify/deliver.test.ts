@@ -333,7 +333,7 @@ describe("a slow receiver", () => {
     const { slowHosts } = setup.ports;
     setup.ports.slowHosts = {
       ...{ areSlow: async () => [true, false], markSlow: async () => {} },
-      ...{ takePlace: async () => false, givePlace: async () => {} },
+      ...{ acquirePermit: async () => false, releasePermit: async () => {} },
     };
     const record = await setup.ended();
     await setup.run(10 * 86_400);

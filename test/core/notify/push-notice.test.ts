@@ -225,7 +225,7 @@ describe("pushNotice", () => {
     await connections.add({ ...other, connected_at: "2026-01-01T00:00:00.000Z" });
     await connections.announce({ ...other, connected_at: "2026-01-01T00:00:00.000Z" });
     ports.slowHosts.areSlow = async (tenantId: string) => [tenantId === "acme"];
-    ports.slowHosts.takePlace = async () => false;
+    ports.slowHosts.acquirePermit = async () => false;
     expect(await pushed(endNotice())).toEqual({ sent: 0, gone: 0, dropped: 3 });
     expect(await pushed(endNotice({ tenant_id: "globex", requested_by: "gil" }))).toMatchObject({ sent: 1 });
     expect(receivers()).toEqual(["g"]);

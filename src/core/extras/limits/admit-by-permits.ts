@@ -14,7 +14,7 @@ import {
   type Rest,
   soonMs,
 } from "./line-ports.ts";
-import { onTheWayUntilMs, placeStateOf } from "./place-book.ts";
+import { onTheWayUntilMs, permitStateOf } from "./place-book.ts";
 import { leaveToOthers, ownMessages, sendAll } from "./send-all.ts";
 import {
   type Bucket,
@@ -29,7 +29,7 @@ import {
   shardsIn,
 } from "./shards.ts";
 import { turnsOf } from "./strict-order.ts";
-import { hasPlace, sureWrite } from "./sure-write.ts";
+import { hasPermit, sureWrite } from "./sure-write.ts";
 
 /** Tasks that get a place together. */
 const maxTogether = 10;
@@ -44,7 +44,7 @@ const maxOf = ({ puller }: LinePorts): number => (puller === undefined ? maxToge
 interface Seen {
   bucket: Bucket;
   state: LineState;
-  places: Map<string, number>;
+  permits: Map<string, number>;
 }
 
 /**
@@ -98,14 +98,14 @@ async function letSomeGo(
   const { tier, added } = known;
   const state = ownState(seen) ?? known.apart;
   const full: Rest = { nextMs: nextLookMs(clock.now(), seen, known), empty: false, state };
-  const { bucket, places } = roomiest(seen);
+  const { bucket, permits } = roomiest(seen);
   const room = roomIn(seen);
   const free = Math.min(room, maxOf(ports));
   const soon: Rest = { ...full, nextMs: clock.now() + soonMs };
   if (free === 0 && room > 0) return { as: "rest", rest: soon };
   if (free === 0 && added !== undefined) return { as: "rest", rest: full };
   const read = readerOf(ports, line, sizes, { ...known, state });
-  const { next, empty } = await nextWithoutPlace(ports, read, seen, Math.max(firstTasks(sizes), free));
+  const { next, empty } = await nextWithoutPermit(ports, read, seen, Math.max(firstTasks(sizes), free));
   if (empty) return { as: "rest", rest: nothing };
   // Their messages are read before they have places: a call that fails leaves no place that nobody uses.
   const going = await ownMessages(ports, line, next, { max: free, sizes });
@@ -114,14 +114,14 @@ async function letSomeGo(
   const ids = going.map(({ taskId }) => taskId);
   const untilMs = onTheWayUntilMs(clock.now());
   const isTurn = strictOf(ports.registry.get(String(line.type))) !== undefined;
-  const taking = lines.takePlaces(bucket.name, ids, untilMs, bucket.room, isTurn);
-  if (!(await sureWrite(lines, bucket.name, taking, hasPlace(ids, untilMs)))) {
+  const taking = lines.acquirePermits(bucket.name, ids, untilMs, bucket.room, isTurn);
+  if (!(await sureWrite(lines, bucket.name, taking, hasPermit(ids, untilMs)))) {
     await leaveToOthers(ports, line, going, sizes);
     return { as: "refused" };
   }
   await planSooner(ports, line, { tier, atMs: untilMs + soonMs }, checkToMove(known, seen));
   await sendAll(ports, line, going, permitIn(bucket.index));
-  for (const id of ids) places.set(id, untilMs);
+  for (const id of ids) permits.set(id, untilMs);
   if (ports.puller !== undefined) return { as: "rest", rest: room > 1 ? { ...soon, hasRoom: true } : full };
   return { as: "let go" };
 }
@@ -161,7 +161,7 @@ const ownState = ([first]: readonly Seen[]): LineState | undefined =>
 const checkToMove = ({ changed }: Known, seen: readonly Seen[]): PlannedCheck | undefined =>
   changed === undefined ? undefined : ownState(seen)?.check;
 
-const freeIn = ({ bucket, places }: Seen): number => bucket.room - places.size;
+const freeIn = ({ bucket, permits }: Seen): number => bucket.room - permits.size;
 
 const roomiest = (seen: readonly Seen[]): Seen =>
   seen.reduce((best, one) => (freeIn(one) > freeIn(best) ? one : best), seen[0] as Seen);
@@ -187,16 +187,16 @@ async function withoutEnded(
   const hasTurns = strictOf(registry.get(String(line.type))) !== undefined;
   const seen: Seen[] = [];
   for (const [position, bucket] of buckets.entries()) {
-    const state = states[position] ?? { places: new Map() };
+    const state = states[position] ?? { permits: new Map() };
     const atMs = clock.now();
     const split = hasTurns
       ? await turnsOf(ports, line, state, checkId !== undefined)
       : {
-          over: [...state.places].filter(([, untilMs]) => untilMs <= atMs),
-          stay: new Map([...state.places].filter(([, untilMs]) => untilMs > atMs)),
+          over: [...state.permits].filter(([, untilMs]) => untilMs <= atMs),
+          stay: new Map([...state.permits].filter(([, untilMs]) => untilMs > atMs)),
         };
-    for (const [task, untilMs] of split.over) await lines.dropPlace(bucket.name, task, untilMs);
-    seen.push({ bucket, state, places: split.stay });
+    for (const [task, untilMs] of split.over) await lines.releasePermit(bucket.name, task, untilMs);
+    seen.push({ bucket, state, permits: split.stay });
   }
   return seen;
 }
@@ -205,20 +205,20 @@ async function withoutEnded(
  * The first tasks that have no place. A task that has one can be in its line, too, when a sender died between the two.
  * Reads further tasks where all of these have one, or other calls of this process let them go.
  */
-async function nextWithoutPlace(
+async function nextWithoutPermit(
   { flow, clock }: LinePorts,
   first: ReadFirst,
   seen: readonly Seen[],
   count: number,
 ): Promise<{ next: WaitingEntry[]; empty: boolean }> {
-  const hasPlace = ({ taskId }: WaitingEntry) => seen.some(({ places }) => places.has(taskId));
-  const without = (tasks: readonly WaitingEntry[]) => tasks.filter((task) => !hasPlace(task));
+  const hasPermit = ({ taskId }: WaitingEntry) => seen.some(({ permits }) => permits.has(taskId));
+  const without = (tasks: readonly WaitingEntry[]) => tasks.filter((task) => !hasPermit(task));
   const few = await first(count);
   const next = without(few);
   const now = clock.now();
   const isOneLeft = next.some((task) => !flow.going.has(task, now));
   if (isOneLeft || few.length < count) return { next, empty: few.length === 0 };
-  const placed = seen.reduce((sum, { places }) => sum + places.size, 0);
+  const placed = seen.reduce((sum, { permits }) => sum + permits.size, 0);
   return { next: without(await first(count + Math.min(placed + next.length, maxAdmitted))), empty: false };
 }
 
@@ -230,8 +230,8 @@ async function nextWithoutPlace(
  */
 function nextLookMs(nowMs: number, seen: readonly Seen[], { checkId }: Known): number {
   const ends = seen
-    .flatMap(({ places }) => [...places.values()])
-    .filter((untilMs) => placeStateOf(untilMs) !== "taken");
+    .flatMap(({ permits }) => [...permits.values()])
+    .filter((untilMs) => permitStateOf(untilMs) !== "taken");
   const isLookedAt = checkId !== undefined || ownState(seen)?.check !== undefined;
   if (ends.length === 0 && isLookedAt) return nowMs + maxIntervalMs;
   return Math.max(nowMs + soonMs, Math.min(nowMs + latestMs, ...ends.map((untilMs) => untilMs + soonMs)));

@@ -2,9 +2,10 @@ import type { Line } from "../../model/line.ts";
 import type { Breaker, LineState, Pause, PlannedCheck, WaitingEntry } from "../../ports/flow.ts";
 import type { Puller } from "../../task/puller.ts";
 import type { LimitedType } from "../../task/type-limits.ts";
+import { acquireNear } from "./acquire.ts";
 import { admitByPermits } from "./admit-by-permits.ts";
 import { isOfType, takeTry, tasksNow } from "./keyed-breakers.ts";
-import { type Pace, paceOf, placesOf } from "./limit-lines.ts";
+import { type Pace, paceOf, permitsOf } from "./limit-lines.ts";
 import {
   aheadMs,
   type Known,
@@ -19,7 +20,6 @@ import {
 } from "./line-ports.ts";
 import { reserved, sendAll } from "./send-all.ts";
 import { firstOfOne, shardsIn } from "./shards.ts";
-import { takeNear } from "./take.ts";
 
 /**
  * Admits the waiters of a line that may start: sends their messages, in order of submission. Repeatable at each step;
@@ -31,7 +31,7 @@ export async function admitWaiters(ports: LinePorts, line: Line, known: Known): 
   if (line.kind === "pause") return admitUnlessPaused(ports, line, known);
   if (line.kind === "breaker") return admitOneTry(ports, line, type, known);
   if (line.kind === "concurrency") {
-    const limit = await placesOf(ports, type, line);
+    const limit = await permitsOf(ports, type, line);
     // The type was removed, or no longer has the limit.
     return limit === undefined ? admitAll(ports, line, known) : admitByPermits(ports, line, limit, known);
   }
@@ -162,12 +162,12 @@ async function admitSome(ports: LinePorts, line: Line, pace: Pace, known: Known)
   const { intervalMs, list } = pace;
   const state = await lines.state(line.name);
   const now = clock.now();
-  const { nextSlotMs, nextSlotMs: dueMs = now, check } = state;
-  if (nextSlotMs !== undefined) flow.lines.noteNextStart(line.name, nextSlotMs);
+  const { nextTokenMs, nextTokenMs: dueMs = now, check } = state;
+  if (nextTokenMs !== undefined) flow.lines.noteNextToken(line.name, nextTokenMs);
   const latestMs = now + aheadMs + intervalMs;
   // A lower rate left it. The last start that was given away is at least an interval before this.
   if (dueMs > latestMs) {
-    await lines.takeSlots(line.name, nextSlotMs, latestMs);
+    await lines.acquireTokens(line.name, nextTokenMs, latestMs);
     return "refused";
   }
   const giving = givingOf(ports, intervalMs, check, known);
@@ -186,11 +186,11 @@ async function admitSome(ports: LinePorts, line: Line, pace: Pace, known: Known)
   const tasks = await firstToStart(ports, line, { count, isOneOfMany, state, known });
   const [oldest] = tasks;
   if (oldest === undefined) return nothing;
-  if (isOneOfMany) await takeOne(ports, line, tasks, { pace, untilMs: giving.untilMs });
+  if (isOneOfMany) await acquireOne(ports, line, tasks, { pace, untilMs: giving.untilMs });
   if (isOneOfMany || count < 1) return { ...rest(slotMs), oldest };
   const endMs = slotMs + tasks.length * intervalMs;
   const starts = list?.after(state, { slotMs, count: tasks.length });
-  if (!(await lines.takeSlots(line.name, nextSlotMs, endMs, starts))) return "refused";
+  if (!(await lines.acquireTokens(line.name, nextTokenMs, endMs, starts))) return "refused";
   const started = tasks.map((task, index) => ({ ...task, slotMs: Math.ceil(slotMs + index * intervalMs) }));
   await sendAll({ ...ports, puller: giving.puller }, line, started);
   if (tasks.length < count) return nothing;
@@ -219,13 +219,13 @@ function firstToStart(
 }
 
 /** Takes one of the first tasks for this worker, while others do so: each has its own task and its own start. */
-async function takeOne(
+async function acquireOne(
   ports: LinePorts,
   line: Line,
   first: readonly WaitingEntry[],
   { pace, untilMs }: { pace: Pace; untilMs: number },
 ): Promise<void> {
-  const slotMs = await takeNear(ports, line, pace, untilMs);
+  const slotMs = await acquireNear(ports, line, pace, untilMs);
   if (slotMs === undefined) return;
   const [own] = await reserved(ports, line, first, 1);
   if (own !== undefined) await sendAll(ports, line, [{ ...own, slotMs: Math.ceil(slotMs) }]);

@@ -17,8 +17,9 @@ import type { WaitingTask } from "../../ports/flow.ts";
 import { canStart, type TaskMessage } from "../../task/puller.ts";
 import type { TaskType } from "../../task/task.ts";
 import { strictOf } from "../../task/type-limits.ts";
+import { acquirePermit, acquireToken } from "./acquire.ts";
 import { advance } from "./advance.ts";
-import { leave, type Place } from "./held-place.ts";
+import { type HeldPermit, release } from "./held-permit.ts";
 import { breakerAt, breakerLine, mayTry } from "./keyed-breakers.ts";
 import { inputsFor } from "./limit-input.ts";
 import {
@@ -31,19 +32,18 @@ import {
   lineOfList,
   noteLimit,
   paceOf,
-  placesOf,
+  permitsOf,
   stopOf,
 } from "./limit-lines.ts";
 import { aheadMs, type FlowPorts } from "./line-ports.ts";
 import { bucketName, bucketsFor, join, shardFor } from "./shards.ts";
 import { takeTurn } from "./strict-order.ts";
-import { takePlace, takeStart } from "./take.ts";
 
 /** A task that may start. */
 export interface Admitted {
   as: "admitted";
   /** The task's place. Absent: it needs none. */
-  place?: Place;
+  permit?: HeldPermit;
   /** Epoch milliseconds before which the handler does not start. Absent: immediately. */
   slotMs?: number;
   /** The line of the rate that has given this start. */
@@ -59,9 +59,9 @@ export interface Waiting {
   /** Epoch milliseconds of the start that its rate gave it. Absent: none yet. */
   slotMs?: number;
   /** The place with which the task was admitted, and which it cannot use. Absent: none. */
-  place?: Place | undefined;
+  permit?: HeldPermit | undefined;
   /** True: the task has its place while it waits for its next start, which is near. */
-  keepsPlace?: boolean;
+  keepsPermit?: boolean;
 }
 
 const admitted: Admitted = { as: "admitted" };
@@ -88,26 +88,26 @@ export async function admit(ports: FlowPorts, message: TaskMessage): Promise<Adm
   const lines = await limitLines(ports, message, type, limits);
   if ("fault" in lines) return { as: "admitted", fault: lines.fault };
   if (lines.byInput !== undefined) await noteLimits(ports, message, lines).catch(ofLine);
-  const slot = lines.rate === undefined ? {} : await takeStart(ports, message, lines.rate, type).catch(ofLine);
-  if (slot === "stopped") {
+  const token = lines.rate === undefined ? {} : await acquireToken(ports, message, lines.rate, type).catch(ofLine);
+  if (token === "stopped") {
     const waiting = await waitingBehind(ports, message, lines.rate as Line);
-    return { ...waiting, keepsPlace: await mayKeep(ports, message, type, waiting) };
+    return { ...waiting, keepsPermit: await mayKeep(ports, message, type, waiting) };
   }
-  const start = slot.slotMs === undefined ? {} : { ...slot, rate: lines.rate as Line };
+  const start = token.slotMs === undefined ? {} : { ...token, rate: lines.rate as Line };
   if (lines.concurrency === undefined) return { as: "admitted", ...start };
-  const place = await takePlace(ports, message, lines.concurrency, type).catch(ofLine);
-  return place !== undefined
-    ? { as: "admitted", place, ...start }
-    : { as: "waiting", line: lines.concurrency, ...slot };
+  const permit = await acquirePermit(ports, message, lines.concurrency, type).catch(ofLine);
+  return permit !== undefined
+    ? { as: "admitted", permit, ...start }
+    : { as: "waiting", line: lines.concurrency, ...token };
 }
 
 async function noteLimits(
   ports: FlowPorts,
   { envelope }: TaskMessage,
-  { concurrency, rate, byInput: { places, starts } = {} }: LimitLines,
+  { concurrency, rate, byInput: { permits, starts } = {} }: LimitLines,
 ): Promise<void> {
   const atMs = Date.parse(envelope.enqueued_at) || 0;
-  if (concurrency !== undefined && places !== undefined) await noteLimit(ports, concurrency, { value: places, atMs });
+  if (concurrency !== undefined && permits !== undefined) await noteLimit(ports, concurrency, { value: permits, atMs });
   if (rate !== undefined && starts !== undefined) await noteLimit(ports, rate, { value: starts, atMs });
 }
 
@@ -126,13 +126,13 @@ async function admitInTurn(
     return stop === undefined ? { as: "admitted", fault: lines.fault } : waitingBehind(ports, message, stop);
   if (lines.byInput !== undefined) await noteLimits(ports, message, lines).catch(ofLine);
   const { concurrency, rate } = lines;
-  const place = concurrency && (await takeTurn(ports, message, concurrency, type).catch(ofLine));
-  if (place === undefined) return { as: "waiting", line: concurrency as Line };
-  if (stop !== undefined) return { as: "waiting", line: stop, place, keepsPlace: true };
-  if (rate === undefined) return { as: "admitted", place };
-  const slot = await takeStart(ports, message, rate, type).catch(ofLine);
-  if (slot === "stopped") return { as: "waiting", line: rate, place, keepsPlace: true };
-  return { as: "admitted", place, ...(slot.slotMs !== undefined && { ...slot, rate }) };
+  const permit = concurrency && (await takeTurn(ports, message, concurrency, type).catch(ofLine));
+  if (permit === undefined) return { as: "waiting", line: concurrency as Line };
+  if (stop !== undefined) return { as: "waiting", line: stop, permit, keepsPermit: true };
+  if (rate === undefined) return { as: "admitted", permit };
+  const token = await acquireToken(ports, message, rate, type).catch(ofLine);
+  if (token === "stopped") return { as: "waiting", line: rate, permit, keepsPermit: true };
+  return { as: "admitted", permit, ...(token.slotMs !== undefined && { ...token, rate }) };
 }
 
 /**
@@ -164,7 +164,11 @@ async function openOfKey(ports: FlowPorts, message: TaskMessage): Promise<Line |
  */
 async function waitingBehind(ports: FlowPorts, message: TaskMessage, line: Line): Promise<Waiting> {
   const { ticket } = message;
-  return { as: "waiting", line, place: ticket?.hasPermit ? await placeOf(ports, message, ticket.bucket) : undefined };
+  return {
+    as: "waiting",
+    line,
+    permit: ticket?.hasPermit ? await permitInBucket(ports, message, ticket.bucket) : undefined,
+  };
 }
 
 /**
@@ -176,30 +180,34 @@ async function mayKeep(
   { flow, clock, lines, bucketSize: size }: FlowPorts,
   { envelope }: TaskMessage,
   type: TaskType,
-  { line: rate, place }: Waiting,
+  { line: rate, permit }: Waiting,
 ): Promise<boolean> {
   const pace = await paceOf({ flow, lines }, type, rate);
-  if (place === undefined || pace === undefined) return false;
-  const limit = (await placesOf({ flow, lines }, type, place.line)) ?? 1;
-  const [asked] = bucketsFor(place.line, envelope.task_id, { limit, size });
+  if (permit === undefined || pace === undefined) return false;
+  const limit = (await permitsOf({ flow, lines }, type, permit.line)) ?? 1;
+  const [asked] = bucketsFor(permit.line, envelope.task_id, { limit, size });
   const soonMs = clock.now() + aheadMs + 2 * pace.intervalMs;
   const startMs = pace.list?.freeFrom(await lines.state(rate.name), soonMs) ?? soonMs;
-  const isNear = startMs < place.untilMs;
-  return isNear && place.bucket === asked?.index;
+  const isNear = startMs < permit.untilMs;
+  return isNear && permit.bucket === asked?.index;
 }
 
 /**
  * The place of a task in a bucket of its line. Undefined: it has none.
  * @throws PortUnavailable
  */
-export async function placeOf(ports: FlowPorts, message: TaskMessage, bucket = 0): Promise<Place | undefined> {
+export async function permitInBucket(
+  ports: FlowPorts,
+  message: TaskMessage,
+  bucket = 0,
+): Promise<HeldPermit | undefined> {
   const { type, envelope } = message;
   const limits = type && (await limitsInForce(ports.flow, type));
   if (type === undefined || limits?.concurrency === undefined) return undefined;
   const lines = await limitLines(ports, message, type, { concurrency: limits.concurrency });
   if ("fault" in lines || lines.concurrency === undefined) return undefined;
   const line = lines.concurrency;
-  const untilMs = (await ports.lines.state(bucketName(line, bucket))).places.get(envelope.task_id);
+  const untilMs = (await ports.lines.state(bucketName(line, bucket))).permits.get(envelope.task_id);
   const turn = strictOf(type) !== undefined;
   return untilMs === undefined ? undefined : { line, bucket, untilMs, kept: true, turn };
 }
@@ -257,7 +265,7 @@ export async function faultOfList(ports: FlowPorts, message: Pick<TaskMessage, "
 export async function enqueue(
   ports: FlowPorts,
   message: TaskMessage,
-  { line, slotMs, place, keepsPlace }: Waiting,
+  { line, slotMs, permit, keepsPermit }: Waiting,
 ): Promise<{ unfit: TaskRecord | undefined } | undefined> {
   const { delivery, envelope, ticket } = message;
   const now = ports.clock.now();
@@ -304,7 +312,7 @@ export async function enqueue(
   ports.puller?.limitBehind(now - Date.parse(record.due_at));
   // The line may have become free before the task was in it.
   await advance(ports, line, { tier, added: waiting });
-  if (place !== undefined && !keepsPlace) await leave(ports, place, envelope, tier);
+  if (permit !== undefined && !keepsPermit) await release(ports, permit, envelope, tier);
   return undefined;
 }
 

@@ -2,10 +2,10 @@ import { inLanes } from "../../../util/in-lanes.ts";
 import type { Line } from "../../model/line.ts";
 import { permitIn } from "../../model/ticket.ts";
 import type { Tier } from "../../model/tier.ts";
-import type { HeldPlace, LineState, WaitingEntry, WaitingTask } from "../../ports/flow.ts";
+import type { LineState, TaskPermit, WaitingEntry, WaitingTask } from "../../ports/flow.ts";
 import { strictOf } from "../../task/type-limits.ts";
 import { admitWaiters, longestDelayMs } from "./admit-waiters.ts";
-import { endOfLimit, placesOf } from "./limit-lines.ts";
+import { endOfLimit, permitsOf } from "./limit-lines.ts";
 import {
   type Known,
   type LinePorts,
@@ -21,7 +21,7 @@ import {
 import { keptUntilMs, onTheWayUntilMs } from "./place-book.ts";
 import { leaveToOthers, ownMessages, sendOne, ticketOf } from "./send-all.ts";
 import { bucketCount, bucketName, bucketOf, markSharded, type Sizes, unmark } from "./shards.ts";
-import { answerOf, hasPlace, orWarn, sureWrite } from "./sure-write.ts";
+import { answerOf, hasPermit, orWarn, sureWrite } from "./sure-write.ts";
 
 /** Further checks that are sent at the same time. */
 const lanes = 10;
@@ -33,7 +33,7 @@ const lanes = 10;
  * @throws PortUnavailable
  */
 export async function advance(ports: LinePorts, line: Line, known: Known): Promise<void> {
-  await ports.puller?.left;
+  await ports.puller?.dequeued;
   if (!(await looksJointly(ports, line, known))) {
     await advanceNow(ports, line, known);
     return;
@@ -52,7 +52,7 @@ async function looksJointly(
   { added }: Known,
 ): Promise<boolean> {
   if (added === undefined || added.shard !== undefined || line.kind !== "concurrency") return false;
-  const limit = await placesOf({ flow, lines }, registry.get(line.type ?? ""), line);
+  const limit = await permitsOf({ flow, lines }, registry.get(line.type ?? ""), line);
   return limit !== undefined && bucketCount({ limit, size }) === 1;
 }
 
@@ -96,7 +96,7 @@ function sendFurther(ports: LinePorts, line: Line, tier: Tier, furtherMs: readon
 }
 
 /** A task's place, in a bucket of its line. */
-export interface BucketPlace extends HeldPlace {
+export interface BucketPermit extends TaskPermit {
   /** The bucket's index. */
   bucket: number;
 }
@@ -111,27 +111,27 @@ export interface BucketPlace extends HeldPlace {
 export async function handOver(
   ports: LinePorts,
   line: Line,
-  place: BucketPlace,
+  permit: BucketPermit,
   { tier, next = [] }: { tier: Tier; next?: readonly WaitingEntry[] | undefined },
 ): Promise<boolean> {
   const type = line.type === undefined ? undefined : ports.registry.get(line.type);
-  await ports.puller?.left;
-  const limit = await placesOf(ports, type, line);
-  if (type === undefined || limit === undefined) return giveBack(ports, line, place, tier);
+  await ports.puller?.dequeued;
+  const limit = await permitsOf(ports, type, line);
+  if (type === undefined || limit === undefined) return giveBack(ports, line, permit, tier);
   const sizes = { limit, size: ports.bucketSize };
-  const { index, name, room } = bucketOf(line, place.bucket, sizes);
+  const { index, name, room } = bucketOf(line, permit.bucket, sizes);
   const own = room === 0 ? undefined : await nextToGo(ports, line, next, sizes);
-  if (own === undefined) return giveBack(ports, line, place, tier);
+  if (own === undefined) return giveBack(ports, line, permit, tier);
   const ticket = ticketOf(own, permitIn(index));
   const message = ports.puller?.messageFor(own, ticket);
   const now = ports.clock.now();
   // The task that this worker takes keeps its place with the same write.
   const untilMs = message === undefined ? onTheWayUntilMs(now) : keptUntilMs(now, type);
-  const to: HeldPlace = { task: own.taskId, untilMs, turn: strictOf(type) !== undefined };
-  const state = await passOn(ports, name, { from: place, to, room });
+  const to: TaskPermit = { task: own.taskId, untilMs, turn: strictOf(type) !== undefined };
+  const state = await passOn(ports, name, { from: permit, to, room });
   // Another call has just let this task go, the limit is lower now, or a second message has kept the place.
-  if (state === undefined) return keepNext(ports, line, place, { tier, own, sizes });
-  const yielded = await yieldPlace(ports, name, { place: to, state, isPulled: message !== undefined });
+  if (state === undefined) return keepNext(ports, line, permit, { tier, own, sizes });
+  const yielded = await yieldPermit(ports, name, { permit: to, state, isPulled: message !== undefined });
   if (yielded !== false) {
     await leaveToOthers(ports, line, [own], sizes);
     if (yielded === "unknown") await giveBack(ports, line, { ...to, bucket: index }, tier);
@@ -141,9 +141,9 @@ export async function handOver(
   // The line's own state alone tells of its check.
   const isChecked = index > 0 || stands(ports, state.check);
   await planSooner(ports, line, { tier, atMs: untilMs + soonMs }, state.check);
-  const pulled = message && { ...message, place: { line: line.name, bucket: index, untilMs } };
+  const pulled = message && { ...message, passed: { line: line.name, bucket: index, untilMs } };
   await sendOne(ports, line, own, ticket, pulled);
-  if (state.places.size < room || !isChecked) await advance(ports, line, { tier, changed: { index, state } });
+  if (state.permits.size < room || !isChecked) await advance(ports, line, { tier, changed: { index, state } });
   return true;
 }
 
@@ -152,17 +152,17 @@ export async function handOver(
  * share, or that cannot take the task.
  * @returns False: nobody waits. `unknown`: the write had no answer, so the successor may have the place.
  */
-export async function yieldPlace(
+export async function yieldPermit(
   { lines, clock, puller }: Pick<LinePorts, "lines" | "clock" | "puller">,
   bucket: string,
-  { place, state, isPulled }: { place: HeldPlace; state: LineState; isPulled: boolean },
+  { permit, state, isPulled }: { permit: TaskPermit; state: LineState; isPulled: boolean },
 ): Promise<boolean | "unknown"> {
   const { successor } = state;
   const now = clock.now();
   if (successor === undefined || successor.untilMs <= now) return false;
   if (isPulled && !puller?.hadShare(now)) return false;
   const to = { id: successor.id, untilMs: onTheWayUntilMs(now) };
-  return (await answerOf(lines.givePlace(bucket, place, to))) ?? "unknown";
+  return (await answerOf(lines.givePermit(bucket, permit, to))) ?? "unknown";
 }
 
 /** The next task, with its message. Undefined: there is none, or the line does not answer. */
@@ -179,11 +179,11 @@ async function nextToGo(
 async function keepNext(
   ports: LinePorts,
   line: Line,
-  place: BucketPlace,
+  permit: BucketPermit,
   { tier, own, sizes }: { tier: Tier; own: WaitingTask; sizes: Sizes },
 ): Promise<boolean> {
   const isPassedOver = await leaveToOthers(ports, line, [own], sizes);
-  if (await giveBack(ports, line, place, tier)) return true;
+  if (await giveBack(ports, line, permit, tier)) return true;
   if (isPassedOver) await advance(ports, line, { tier });
   return false;
 }
@@ -192,17 +192,17 @@ async function keepNext(
 async function passOn(
   { lines }: LinePorts,
   bucket: string,
-  { from, to, room }: { from: HeldPlace; to: HeldPlace; room: number },
+  { from, to, room }: { from: TaskPermit; to: TaskPermit; room: number },
 ): Promise<LineState | undefined> {
-  const isPassed = hasPlace([to.task], to.untilMs);
-  return answerOf(sureWrite(lines, bucket, lines.passPlace(bucket, from, to, room), isPassed));
+  const isPassed = hasPermit([to.task], to.untilMs);
+  return answerOf(sureWrite(lines, bucket, lines.passPermit(bucket, from, to, room), isPassed));
 }
 
-async function giveBack(ports: LinePorts, line: Line, place: BucketPlace, tier: Tier): Promise<boolean> {
-  const { bucket: index, task, untilMs } = place;
+async function giveBack(ports: LinePorts, line: Line, permit: BucketPermit, tier: Tier): Promise<boolean> {
+  const { bucket: index, task, untilMs } = permit;
   const name = bucketName(line, index);
-  const isFree = ({ places }: LineState) => !places.has(task);
-  const state = await sureWrite(ports.lines, name, ports.lines.dropPlace(name, task, untilMs), isFree);
+  const isFree = ({ permits }: LineState) => !permits.has(task);
+  const state = await sureWrite(ports.lines, name, ports.lines.releasePermit(name, task, untilMs), isFree);
   if (state !== undefined) await advance(ports, line, { tier, changed: { index, state } });
   return state !== undefined;
 }

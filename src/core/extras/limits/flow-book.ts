@@ -239,11 +239,11 @@ class KnownLines {
   }
 
   /** Epoch milliseconds before which no start of a rate was free. Undefined: unknown. */
-  nextStartOf(line: string): number | undefined {
+  nextTokenOf(line: string): number | undefined {
     return this.#nextStarts.get(line);
   }
 
-  noteNextStart(line: string, startMs: number): void {
+  noteNextToken(line: string, startMs: number): void {
     if (this.#nextStarts.size >= maxLines && !this.#nextStarts.has(line)) this.#nextStarts.clear();
     this.#nextStarts.set(line, startMs);
   }

@@ -128,15 +128,15 @@ const laterDoubleMs = 30_000;
  * @throws PortUnavailable
  */
 export async function noteOpened(lines: Lines, line: Line, atMs: number): Promise<void> {
-  const { nextSlotMs } = await lines.state(line.name);
-  await lines.takeSlots(line.name, nextSlotMs, atMs);
+  const { nextTokenMs } = await lines.state(line.name);
+  await lines.acquireTokens(line.name, nextTokenMs, atMs);
 }
 
 /**
  * Tasks that may go in this second: ten at first, twice as many every three seconds, and a hundred at most; of a tier
  * twice as many every thirty seconds then, and two thousand at most.
  */
-export function tasksNow(line: Line, { nextSlotMs: openedMs }: LineState, nowMs: number): number {
+export function tasksNow(line: Line, { nextTokenMs: openedMs }: LineState, nowMs: number): number {
   if (openedMs === undefined) return maxTasks;
   const sinceMs = Math.max(0, nowMs - openedMs);
   const tasks = Math.min(maxTasks, doubled(firstTasks, sinceMs, doubleMs));

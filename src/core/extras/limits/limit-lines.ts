@@ -20,7 +20,7 @@ import {
 import {
   type Limit,
   type LimitedType,
-  maxPlaces,
+  maxPermits,
   maxStarts,
   type RateLimitOption,
   strictOf,
@@ -124,7 +124,7 @@ interface ValuePorts {
 }
 
 /** The number of places of a line. Undefined: its type is unknown, or has no such limit. */
-export async function placesOf(
+export async function permitsOf(
   ports: ValuePorts,
   type: LimitedType | undefined,
   line: Line,
@@ -184,14 +184,14 @@ export function limitsFor({ concurrency, rateLimit }: LimitedType, input: unknow
     if (typeof limit === "function")
       starts.push([perSeconds, limitFor({ option: "rateLimit", limit, max: maxStarts }, input)]);
   const { limit } = concurrency ?? {};
-  const places =
-    typeof limit === "function" ? limitFor({ option: "concurrency", limit, max: maxPlaces }, input) : undefined;
-  if (places === undefined && starts.length === 0) return undefined;
-  return { places, ...(starts.length > 0 && { starts: Object.fromEntries(starts) }) };
+  const permits =
+    typeof limit === "function" ? limitFor({ option: "concurrency", limit, max: maxPermits }, input) : undefined;
+  if (permits === undefined && starts.length === 0) return undefined;
+  return { permits, ...(starts.length > 0 && { starts: Object.fromEntries(starts) }) };
 }
 
 export interface LimitsByInput {
-  places?: number | undefined;
+  permits?: number | undefined;
   starts?: Record<string, number>;
 }
 

@@ -20,7 +20,7 @@ import {
   type TypeLimits,
 } from "../../ports/flow.ts";
 import type { CatalogEntry } from "../../task/catalog.ts";
-import { maxPlaces } from "../../task/type-limits.ts";
+import { maxPermits } from "../../task/type-limits.ts";
 import { guardResume } from "./breaker.ts";
 import { noteOpened } from "./keyed-breakers.ts";
 import { isOver } from "./limit-lines.ts";
@@ -210,8 +210,8 @@ export async function limitKey(
     const option = given === undefined ? "concurrency or rateLimit" : "rateLimit";
     throw new Problem("conflict", `The type ${type.name} is defined without a key of ${option}.`);
   }
-  if (kind === "concurrency" && limit > maxPlaces) {
-    const message = `at most ${maxPlaces} attempts at the same time`;
+  if (kind === "concurrency" && limit > maxPermits) {
+    const message = `at most ${maxPermits} attempts at the same time`;
     throw new Problem("invalid_input", `limit: ${message}`, { errors: [{ path: "/limit", message }] });
   }
   const { line, isAllowed } = lineOfKey(type, kind, key, by);

@@ -9,15 +9,15 @@ import type { Verdict } from "../../ports/queues.ts";
 import type { Delivery } from "../../ports/tasks.ts";
 import type { Limiter, Permit, Settled } from "../../task/limiter.ts";
 import type { TaskMessage } from "../../task/puller.ts";
-import { type Admitted, admit, enqueue, faultOfList, placeOf } from "./admit.ts";
+import { untilStart } from "./acquire.ts";
+import { type Admitted, admit, enqueue, faultOfList, permitInBucket } from "./admit.ts";
 import { advance } from "./advance.ts";
 import { countEnd, passTry } from "./breaker.ts";
-import { keepPlace, leave, type Place, readNext } from "./held-place.ts";
-import { placesOf } from "./limit-lines.ts";
+import { type HeldPermit, readNext, release, renew } from "./held-permit.ts";
+import { permitsOf } from "./limit-lines.ts";
 import type { FlowPorts, LinePorts } from "./line-ports.ts";
 import { bucketName, bucketOf } from "./shards.ts";
 import { answerOf, orWarn } from "./sure-write.ts";
-import { untilStart } from "./take.ts";
 
 /** The limiter as it is, behind its door: loaded with the first task that it may stop. */
 export const wholeLimiter: Limiter<FlowPorts> = {
@@ -27,12 +27,12 @@ export const wholeLimiter: Limiter<FlowPorts> = {
     return {
       as: "waiting",
       enqueue: () => enqueue(ports, message, admission),
-      refused: (record) => giveUp(ports, message, record, admission.place),
+      refused: (record) => giveUp(ports, message, record, admission.permit),
     };
   },
   async ofCrashed(ports, message, { place_bucket }) {
-    const place = await placeOf(ports, message, place_bucket);
-    return place && permitOf(ports, message, { as: "admitted", place });
+    const permit = await permitInBucket(ports, message, place_bucket);
+    return permit && permitOf(ports, message, { as: "admitted", permit });
   },
   settled: (ports, message, as) => orWarn(ports.log, "could not count for the breaker", countEnd(ports, message, as)),
   check: checkLine,
@@ -42,45 +42,45 @@ export const wholeLimiter: Limiter<FlowPorts> = {
 const goesOn: readonly Settled["as"][] = ["retried", "suspended", "waiting"];
 
 /** The place and the start of one message's task. It has none of them where a breaker alone could have stopped it. */
-function permitOf(ports: FlowPorts, message: TaskMessage, { place, slotMs, rate, fault }: Admitted): Permit {
+function permitOf(ports: FlowPorts, message: TaskMessage, { permit, slotMs, rate, fault }: Admitted): Permit {
   const { envelope, delivery, ticket } = message;
   const giveBack = async () => {
-    if (place !== undefined) await leave(ports, place, envelope, delivery.tier);
+    if (permit !== undefined) await release(ports, permit, envelope, delivery.tier);
   };
   return {
-    ...{ as: "permit", startMs: slotMs, bucket: place?.bucket, fault, giveBack },
-    turn: place?.turn ? place.line.name : undefined,
-    ticket: { ...(place !== undefined && permitIn(place.bucket)), ...(slotMs !== undefined && { slotMs }) },
+    ...{ as: "permit", startMs: slotMs, bucket: permit?.bucket, fault, giveBack },
+    turn: permit?.turn ? permit.line.name : undefined,
+    ticket: { ...(permit !== undefined && permitIn(permit.bucket)), ...(slotMs !== undefined && { slotMs }) },
     faultOfList: (list) => faultOfList(ports, { envelope: list, type: message.type }),
     untilStart: async () => rate === undefined || slotMs === undefined || untilStart(ports, message, rate, slotMs),
     async renew(record, type) {
-      if (place !== undefined) await keepPlace(ports, place, record, type);
+      if (permit !== undefined) await renew(ports, permit, record, type);
     },
     handlerEnded() {
       // A task that waited for its place may have others behind it, as one has whose line others joined here.
-      if (place === undefined || !(ticket?.hasPermit || ports.flow.lines.isJoined(place.line.name))) return;
-      if (place.turn) place.readsLate = true;
-      else readNext(ports, place);
+      if (permit === undefined || !(ticket?.hasPermit || ports.flow.lines.isJoined(permit.line.name))) return;
+      if (permit.turn) permit.readsLate = true;
+      else readNext(ports, permit);
     },
     settled(as) {
-      if (place === undefined) return;
-      place.stays = place.turn === true && goesOn.includes(as);
+      if (permit === undefined) return;
+      permit.stays = permit.turn === true && goesOn.includes(as);
       // A failed task may be retried by an operator at any time.
-      if (as === "completed" || as === "cancelled") place.over = true;
+      if (as === "completed" || as === "cancelled") permit.over = true;
       // The place is passed on while others are notified of the end. A failure is counted before.
       if (as === "completed") void giveBack();
     },
     async end() {
-      if (place !== undefined) return giveBack();
+      if (permit !== undefined) return giveBack();
       if (rate === undefined || ticket?.slotMs === undefined) return;
       // The line of the rate in which the task has waited.
       const gone = advance(ports, rate, { tier: delivery.tier });
       await orWarn(ports.log, "could not go on with a line; it is looked at again", gone);
     },
     async unclaimed() {
-      if (!place?.kept) await giveBack();
+      if (!permit?.kept) await giveBack();
     },
-    refused: (record) => giveUp(ports, message, record, place),
+    refused: (record) => giveUp(ports, message, record, permit),
   };
 }
 
@@ -92,17 +92,17 @@ async function giveUp(
   ports: FlowPorts,
   message: TaskMessage,
   record: TaskRecord | undefined,
-  place: Place | undefined,
+  permit: HeldPermit | undefined,
 ): Promise<void> {
   const { envelope, delivery, ticket } = message;
   if (record?.status === "processing") {
     // The place of a twin that was admitted into another bucket.
-    if (place !== undefined && place.bucket !== (record.place_bucket ?? 0))
-      await leave(ports, place, envelope, delivery.tier);
+    if (permit !== undefined && permit.bucket !== (record.place_bucket ?? 0))
+      await release(ports, permit, envelope, delivery.tier);
     return;
   }
   const isMoved = record?.status === "pending" && record.priority !== delivery.tier;
-  if (place !== undefined && !(place.kept && isMoved)) await leave(ports, place, envelope, delivery.tier);
+  if (permit !== undefined && !(permit.kept && isMoved)) await release(ports, permit, envelope, delivery.tier);
   if (ticket?.tryUntilMs === undefined) return;
   const passed = passTry(ports, message, ticket.tryUntilMs);
   await orWarn(ports.log, "could not let another task try", passed);
@@ -190,16 +190,16 @@ export function successorIn({ line: name, check_id: id }: LineCheck): Coming | u
  * @throws PortUnavailable
  */
 export async function succeed(ports: FlowPorts, delivery: Delivery, coming: Coming): Promise<void> {
-  const untilMs = await placeFor(ports, delivery, coming);
+  const untilMs = await permitFor(ports, delivery, coming);
   if (untilMs === undefined) return;
   const { line, bucket, id } = coming;
-  const place = { line, bucket, untilMs };
-  readNext(ports, place);
-  await leave(ports, place, { task_id: id }, delivery.tier);
+  const permit = { line, bucket, untilMs };
+  readNext(ports, permit);
+  await release(ports, permit, { task_id: id }, delivery.tier);
 }
 
 /** @returns Epoch milliseconds: the end of the place that the successor has got. Undefined: it has none. */
-async function placeFor(ports: FlowPorts, { tier }: Delivery, coming: Coming): Promise<number | undefined> {
+async function permitFor(ports: FlowPorts, { tier }: Delivery, coming: Coming): Promise<number | undefined> {
   const { clock, lines, puller, isStopping } = ports;
   const { line, bucket: index, id } = coming;
   const name = bucketName(line, index);
@@ -207,8 +207,8 @@ async function placeFor(ports: FlowPorts, { tier }: Delivery, coming: Coming): P
   const room = await roomIn(ports, line, index);
   for (let free = 0; ; ) {
     const state = await answerOf(lines.state(name));
-    if (state?.places.has(id)) return state.places.get(id);
-    const isFree = state !== undefined && state.places.size < room;
+    if (state?.permits.has(id)) return state.permits.get(id);
+    const isFree = state !== undefined && state.permits.size < room;
     if (isFree) await advance(ports, line, { tier, changed: { index, state } });
     free = isFree ? free + 1 : 0;
     const isOver = !puller?.isFree || free === maxFree || clock.now() >= waitsUntilMs || isStopping?.();
@@ -221,7 +221,7 @@ async function placeFor(ports: FlowPorts, { tier }: Delivery, coming: Coming): P
 /** Notes that a successor waits, unless another one does, until its next look. */
 async function waitOn({ clock, lines }: LinePorts, name: string, state: LineState | undefined, own: Successor) {
   const now = clock.now();
-  if (state !== undefined && (state.successor?.untilMs ?? 0) <= now) await answerOf(lines.awaitPlace(name, own, now));
+  if (state !== undefined && (state.successor?.untilMs ?? 0) <= now) await answerOf(lines.awaitPermit(name, own, now));
   await new Promise<void>((resolve) => clock.after(lookEachMs, resolve));
 }
 
@@ -230,6 +230,6 @@ const isDone = async ({ lines }: LinePorts, name: string, state: LineState | und
 
 async function roomIn(ports: LinePorts, line: Line, index: number): Promise<number> {
   const { registry, bucketSize: size } = ports;
-  const limit = await placesOf(ports, registry.get(line.type ?? ""), line);
+  const limit = await permitsOf(ports, registry.get(line.type ?? ""), line);
   return limit === undefined ? 0 : bucketOf(line, index, { limit, size }).room;
 }

@@ -1,16 +1,16 @@
 import { leaseSeconds } from "../../model/change.ts";
 import { allShards } from "../../model/line-shards.ts";
-import type { CountedStarts, Lines, WaitingKey } from "../../ports/flow.ts";
+import type { CountedTokens, Lines, WaitingKey } from "../../ports/flow.ts";
 import type { Clock } from "../../ports/tasks.ts";
 
 /**
  * The state of a place: an attempt has taken it; a task that had it before has kept it, which another message of the
  * task may need; or its task was admitted and is on the way to a worker.
  */
-export type PlaceState = "taken" | "kept" | "onTheWay";
+export type PermitState = "taken" | "kept" | "onTheWay";
 
 /** A place outlasts the lease of its attempt by this many seconds: the claim follows, and its answer may be late. */
-const placeMarginSeconds = 15;
+const permitMarginSeconds = 15;
 
 /**
  * A task that was admitted has its place for this time, in seconds, until its worker renews it. Then the place is free
@@ -22,12 +22,12 @@ const waySeconds = 60;
  * The time at which a place ends tells its state, so that a condition on this one number compares both: a worker that
  * gives back what it took does not give back what another message of the task has kept since, also within a
  * millisecond. A field for the state would make each place a third larger, and an item of one write unit would have
- * fewer of them (`placesPerUnit`). This file alone writes and reads the code.
+ * fewer of them (`permitsPerUnit`). This file alone writes and reads the code.
  */
 
 /** Epoch milliseconds, an even number: the end of a place that an attempt takes now. */
 export const takenUntilMs = (nowMs: number, { timeoutSeconds }: { timeoutSeconds: number }): number =>
-  2 * Math.floor(nowMs / 2) + (leaseSeconds(timeoutSeconds) + placeMarginSeconds) * 1000;
+  2 * Math.floor(nowMs / 2) + (leaseSeconds(timeoutSeconds) + permitMarginSeconds) * 1000;
 
 /** Epoch milliseconds, an odd number: the end of a place that its task keeps now. */
 export const keptUntilMs = (nowMs: number, type: { timeoutSeconds: number }): number => takenUntilMs(nowMs, type) + 1;
@@ -38,14 +38,14 @@ export const keptUntilMs = (nowMs: number, type: { timeoutSeconds: number }): nu
  */
 export function keptAfterMs(seenMs: number, nowMs: number, type: { timeoutSeconds: number }): number {
   const own = keptUntilMs(nowMs, type);
-  return placeStateOf(seenMs) === "onTheWay" ? own : Math.max(own, seenMs + 1 + (seenMs % 2));
+  return permitStateOf(seenMs) === "onTheWay" ? own : Math.max(own, seenMs + 1 + (seenMs % 2));
 }
 
 /** Epoch milliseconds and a half: the end of the place of a task that is admitted now. */
 export const onTheWayUntilMs = (nowMs: number): number => Math.floor(nowMs) + waySeconds * 1000 + 0.5;
 
 /** The state that the end of a place tells. */
-export function placeStateOf(untilMs: number): PlaceState {
+export function permitStateOf(untilMs: number): PermitState {
   if (!Number.isInteger(untilMs)) return "onTheWay";
   return untilMs % 2 === 0 ? "taken" : "kept";
 }
@@ -69,7 +69,7 @@ interface PlaceReads extends Pick<Lines, "orders"> {
   /** The task that has the turn of a line in strict order. Undefined: none has. */
   holderOf(line: string): Promise<string | undefined>;
   /** The starts that a list of rates counts. Undefined: none was given. */
-  startsOf(line: string): Promise<CountedStarts | undefined>;
+  startsOf(line: string): Promise<CountedTokens | undefined>;
 }
 
 interface Front {
@@ -127,7 +127,7 @@ export class PlaceBook {
    * The starts that a list of rates counts. Undefined: none was given.
    * @throws PortUnavailable
    */
-  startsOf(line: string): Promise<CountedStarts | undefined> {
+  startsOf(line: string): Promise<CountedTokens | undefined> {
     return this.#lines.startsOf(line);
   }
 

@@ -2,7 +2,7 @@ import { PortUnavailable } from "../../model/errors.ts";
 import { iso, type TaskRecord } from "../../model/record.ts";
 import { isSuspended } from "../../model/suspension.ts";
 import type { TaskView } from "../../model/task-view.ts";
-import type { CountedStarts, WaitingKey } from "../../ports/flow.ts";
+import type { CountedTokens, WaitingKey } from "../../ports/flow.ts";
 import type { Log } from "../../ports/tasks.ts";
 
 /** Finds places in lines. */
@@ -21,7 +21,7 @@ export interface LinePlaces {
    * The starts that a list of rates counts. Undefined: none was given.
    * @throws PortUnavailable
    */
-  startsOf(line: string): Promise<CountedStarts | undefined>;
+  startsOf(line: string): Promise<CountedTokens | undefined>;
 }
 
 /**

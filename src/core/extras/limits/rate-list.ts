@@ -1,4 +1,4 @@
-import type { CountedStarts, LineState, Lines, WantedSlot } from "../../ports/flow.ts";
+import type { CountedTokens, LineState, Lines, WantedToken } from "../../ports/flow.ts";
 import type { Clock } from "../../ports/tasks.ts";
 import type { FlowBook } from "./flow-book.ts";
 import { maxTries } from "./line-ports.ts";
@@ -69,7 +69,7 @@ export class RateList {
   }
 
   /** The counted starts of a line with these. */
-  after({ starts }: LineState, { slotMs, count }: Given): CountedStarts {
+  after({ starts }: LineState, { slotMs, count }: Given): CountedTokens {
     const { intervalMs, perSeconds } = this.#spaced;
     const nextMs = slotMs + Math.max(1, count) * intervalMs;
     const lastMs = Math.ceil(nextMs - intervalMs);
@@ -84,7 +84,7 @@ export class RateList {
   }
 
   /** The counted starts of rates that another release of the type has. */
-  #othersIn(starts: CountedStarts | undefined, nowMs: number): CountedStarts["parts"] {
+  #othersIn(starts: CountedTokens | undefined, nowMs: number): CountedTokens["parts"] {
     const own = new Set(this.#counted.map(({ perSeconds }) => String(perSeconds)));
     const isFresh = (time: string, numbers: readonly number[]) => (numbers.at(-2) ?? 0) > nowMs - 1000 * Number(time);
     const others = Object.entries(starts?.parts ?? {}).filter(([time, of]) => !own.has(time) && isFresh(time, of));
@@ -95,15 +95,15 @@ export class RateList {
    * Takes starts as `takeSlot` does of one rate: by a look at the line, and one write that changes nothing when another
    * start was given since. Where that happens again and again, the task waits in the line.
    */
-  over(lines: Pick<Lines, "state" | "takeSlots">): Pick<Lines, "takeSlot"> {
+  over(lines: Pick<Lines, "state" | "acquireTokens">): Pick<Lines, "acquireToken"> {
     return {
-      takeSlot: async (line, { nowMs, intervalMs, aheadMs, count = 1 }) => {
+      acquireToken: async (line, { nowMs, intervalMs, aheadMs, count = 1 }) => {
         for (let tries = 0; tries < maxTries; tries++) {
           const state = await lines.state(line);
-          const slotMs = this.freeFrom(state, Math.max(nowMs, state.nextSlotMs ?? 0), count);
+          const slotMs = this.freeFrom(state, Math.max(nowMs, state.nextTokenMs ?? 0), count);
           if (slotMs > nowMs + aheadMs) return undefined;
           const starts = this.after(state, { slotMs, count });
-          if (await lines.takeSlots(line, state.nextSlotMs, slotMs + count * intervalMs, starts)) return slotMs;
+          if (await lines.acquireTokens(line, state.nextTokenMs, slotMs + count * intervalMs, starts)) return slotMs;
         }
         return undefined;
       },
@@ -115,18 +115,18 @@ export class RateList {
    * false when a later one was given since. The part that has counted the start counts for longer.
    */
   async move(
-    lines: Pick<Lines, "state" | "takeSlots">,
+    lines: Pick<Lines, "state" | "acquireTokens">,
     line: string,
     { seenMs, toMs }: { seenMs: number; toMs: number },
   ): Promise<boolean> {
     const state = await lines.state(line);
-    if (state.nextSlotMs !== seenMs) return false;
+    if (state.nextTokenMs !== seenMs) return false;
     const starts = this.after(state, { slotMs: toMs, count: 0 });
-    return lines.takeSlots(line, seenMs, toMs + this.#spaced.intervalMs, starts);
+    return lines.acquireTokens(line, seenMs, toMs + this.#spaced.intervalMs, starts);
   }
 }
 
-type Parts = CountedStarts["parts"];
+type Parts = CountedTokens["parts"];
 
 /** The parts of a rate's time in which starts were given, the oldest one first. */
 const partsIn = (parts: Parts | undefined, { perSeconds }: CountedRate): Part[] => {
@@ -180,12 +180,12 @@ function withPart(parts: Parts | undefined, rate: CountedRate, { lastMs, count }
 const togetherMs = 50;
 
 interface StartPorts {
-  lines: Pick<Lines, "takeSlot">;
+  lines: Pick<Lines, "acquireToken">;
   clock: Pick<Clock, "now">;
 }
 
 interface Question {
-  want: WantedSlot;
+  want: WantedToken;
   answer: PromiseWithResolvers<number | undefined>;
 }
 
@@ -193,7 +193,7 @@ interface Question {
  * Takes starts of rates. Tasks of a process that ask while a start is taken get theirs by the next write, which takes
  * one for each: each start of a fast rate would otherwise be a write of one item, which takes a thousand a second.
  */
-export class JoinedStarts {
+export class JoinedTokens {
   /** The questions that wait while a write runs. */
   readonly #waiting = new Map<string, Question[]>();
 
@@ -201,10 +201,10 @@ export class JoinedStarts {
    * @returns Epoch milliseconds of the start, as `takeSlot` answers it.
    * @throws PortUnavailable
    */
-  take(ports: StartPorts, line: string, want: WantedSlot): Promise<number | undefined> {
+  take(ports: StartPorts, line: string, want: WantedToken): Promise<number | undefined> {
     const { intervalMs, aheadMs } = want;
     const max = 1 + Math.floor(togetherMs / intervalMs);
-    if (max === 1) return ports.lines.takeSlot(line, want);
+    if (max === 1) return ports.lines.acquireToken(line, want);
     const answer = Promise.withResolvers<number | undefined>();
     const key = `${aheadMs} ${intervalMs} ${line}`;
     const waiting = this.#waiting.get(key);
@@ -234,7 +234,7 @@ async function answerAll({ lines, clock }: StartPorts, line: string, questions: 
   try {
     // The questions have waited: a start before now would be late.
     const nowMs = Math.max(want.nowMs, clock.now());
-    const slotMs = await lines.takeSlot(line, { ...want, nowMs, count: questions.length });
+    const slotMs = await lines.acquireToken(line, { ...want, nowMs, count: questions.length });
     for (const [index, { answer }] of questions.entries())
       answer.resolve(slotMs === undefined ? undefined : slotMs + index * want.intervalMs);
   } catch (error) {
@@ -242,11 +242,11 @@ async function answerAll({ lines, clock }: StartPorts, line: string, questions: 
   }
 }
 
-const all = new WeakMap<FlowBook, JoinedStarts>();
+const all = new WeakMap<FlowBook, JoinedTokens>();
 
 /** The starts of a process, which has one book. */
-export function startsOf(flow: FlowBook): JoinedStarts {
-  const starts = all.get(flow) ?? new JoinedStarts();
+export function startsOf(flow: FlowBook): JoinedTokens {
+  const starts = all.get(flow) ?? new JoinedTokens();
   all.set(flow, starts);
   return starts;
 }

@@ -4,7 +4,7 @@ import type { Line } from "../../model/line.ts";
 import { numberOf } from "../../model/line-shards.ts";
 import type { Ticket } from "../../model/ticket.ts";
 import type { WaitingEntry, WaitingTask } from "../../ports/flow.ts";
-import type { PassedPlace, TaskMessage } from "../../task/puller.ts";
+import type { PassedPermit, TaskMessage } from "../../task/puller.ts";
 import type { LimitedType } from "../../task/type-limits.ts";
 import type { LinePorts } from "./line-ports.ts";
 import { bucketCount, type Sizes } from "./shards.ts";
@@ -57,7 +57,7 @@ export async function sendOne(
   const message = { tier, runsOn, envelope, delaySeconds, solo: false, redrives: 0, ticket };
   const left = queues.send(message).then(() => lines.remove(line.name, task));
   if (isBackup)
-    puller?.leaves(Promise.all([logged(ports, left), pulled.place && sendSuccessor(ports, task, pulled.place)]));
+    puller?.dequeues(Promise.all([logged(ports, left), pulled.passed && sendSuccessor(ports, task, pulled.passed)]));
   else await left;
 }
 
@@ -65,7 +65,7 @@ export async function sendOne(
 async function sendSuccessor(
   { queues, log, puller, clock, newId }: LinePorts,
   { tier, runsOn }: WaitingTask,
-  { line, bucket }: PassedPlace,
+  { line, bucket }: PassedPermit,
 ): Promise<void> {
   if (!puller?.needsSuccessor(clock.now())) return;
   puller.noteSuccessor(clock.now());

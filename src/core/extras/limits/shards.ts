@@ -3,9 +3,9 @@ import { allShards, anyShard, numberOf, shardOf } from "../../model/line-shards.
 import { isThrottled } from "../../model/throttled.ts";
 import type { LineState, Lines, WaitingEntry, WaitingTask } from "../../ports/flow.ts";
 import type { Clock } from "../../ports/tasks.ts";
-import { type LimitedType, placesPerUnit, strictOf } from "../../task/type-limits.ts";
+import { type LimitedType, permitsPerUnit, strictOf } from "../../task/type-limits.ts";
 import type { FlowBook } from "./flow-book.ts";
-import { paceOf, placesOf } from "./limit-lines.ts";
+import { paceOf, permitsOf } from "./limit-lines.ts";
 import type { Known, LinePorts } from "./line-ports.ts";
 
 /**
@@ -41,9 +41,9 @@ const maxFirst = 16;
 /** The name of a bucket's places. No line's name begins with `places/`. */
 export const bucketName = ({ name }: Line, index: number): string => (index === 0 ? name : `places/${index}/${name}`);
 
-export const bucketCount = ({ limit, size = placesPerUnit }: Sizes): number => Math.max(1, Math.ceil(limit / size));
+export const bucketCount = ({ limit, size = permitsPerUnit }: Sizes): number => Math.max(1, Math.ceil(limit / size));
 
-export const bucketOf = (line: Line, index: number, { limit, size = placesPerUnit }: Sizes): Bucket => ({
+export const bucketOf = (line: Line, index: number, { limit, size = permitsPerUnit }: Sizes): Bucket => ({
   index,
   name: bucketName(line, index),
   room: Math.min(size, Math.max(0, limit - index * size)),
@@ -105,7 +105,7 @@ export async function isSharded(ports: ShardPorts, line: Line) {
   const type = registry.get(line.type ?? "");
   if (strictOf(type) !== undefined && line.kind === "concurrency") return false;
   if (flow.lines.isSharded(line.name)) return true;
-  if (line.kind === "concurrency") return ((await placesOf(ports, type, line)) ?? 0) > max;
+  if (line.kind === "concurrency") return ((await permitsOf(ports, type, line)) ?? 0) > max;
   if (line.kind !== "rate") return false;
   const pace = await paceOf(ports, type, line);
   return pace !== undefined && pace.intervalMs * max < 1000;

@@ -5,10 +5,10 @@ import type { LineState } from "../../ports/flow.ts";
 import type { TaskMessage } from "../../task/puller.ts";
 import type { TaskType } from "../../task/task.ts";
 import { type StrictOption, strictOf } from "../../task/type-limits.ts";
+import { type AcquiredPermit, justNowMs } from "./acquire.ts";
 import { type LinePorts, maxIntervalMs } from "./line-ports.ts";
-import { keptAfterMs, keptUntilMs, placeStateOf, takenUntilMs } from "./place-book.ts";
-import { hasPlace, keepSeen, sureWrite } from "./sure-write.ts";
-import { justNowMs, type TakenPlace } from "./take.ts";
+import { keptAfterMs, keptUntilMs, permitStateOf, takenUntilMs } from "./place-book.ts";
+import { hasPermit, keepSeen, sureWrite } from "./sure-write.ts";
 
 /*
  * Strict order: a line has one place, its turn. A task has the turn from its first start until it has ended for good,
@@ -60,15 +60,15 @@ const isHeld = ({ onDeadLetter }: StrictOption, { status, dead_letter_at }: Task
 export async function turnsOf(
   ports: TurnPorts,
   line: Line,
-  { places }: LineState,
+  { permits }: LineState,
   isAsked: boolean,
 ): Promise<{ over: [string, number][]; stay: Map<string, number> }> {
   const now = ports.clock.now();
   const over: [string, number][] = [];
   const stay = new Map<string, number>();
-  for (const [task, untilMs] of places) {
+  for (const [task, untilMs] of permits) {
     const isPast = untilMs <= now;
-    const isDoubted = isPast || (isAsked && placeStateOf(untilMs) !== "onTheWay");
+    const isDoubted = isPast || (isAsked && permitStateOf(untilMs) !== "onTheWay");
     if (isDoubted && !(await keepsTurn(ports, line, task, isPast))) over.push([task, untilMs]);
     else stay.set(task, isPast ? takenUntilMs(now + maxIntervalMs, { timeoutSeconds: 1 }) : untilMs);
   }
@@ -86,25 +86,25 @@ export async function takeTurn(
   message: TaskMessage,
   line: Line,
   type: TaskType,
-): Promise<TakenPlace | undefined> {
-  const { place: passed, envelope } = message;
+): Promise<AcquiredPermit | undefined> {
+  const { passed, envelope } = message;
   if (passed?.line === line.name && passed.untilMs > keptUntilMs(clock.now() - justNowMs, type))
     return { line, bucket: 0, untilMs: passed.untilMs, kept: true, turn: true };
   const { task_id: task, enqueued_at } = envelope;
-  const { places } = await lines.state(line.name);
+  const { permits } = await lines.state(line.name);
   const now = clock.now();
-  const seenMs = places.get(task);
+  const seenMs = permits.get(task);
   if (seenMs !== undefined) {
     const held = { task, untilMs: seenMs, turn: true } as const;
     const untilMs = await keepSeen(lines, line.name, held, (endMs) => keptAfterMs(endMs, now, type));
     return untilMs === undefined ? undefined : { line, bucket: 0, untilMs, kept: true, turn: true };
   }
-  if (places.size > 0) return undefined;
+  if (permits.size > 0) return undefined;
   const [first] = await lines.first(line.name, 1);
   // Tasks of one instant are in the order of their ids, which only the line knows.
   if (first !== undefined && first.taskId !== task && first.createdAt <= enqueued_at) return undefined;
   const untilMs = takenUntilMs(now, type);
-  const taking = lines.takePlaces(line.name, [task], untilMs, 1, true);
-  const isTaken = await sureWrite(lines, line.name, taking, hasPlace([task], untilMs));
+  const taking = lines.acquirePermits(line.name, [task], untilMs, 1, true);
+  const isTaken = await sureWrite(lines, line.name, taking, hasPermit([task], untilMs));
   return isTaken ? { line, bucket: 0, untilMs, turn: true } : undefined;
 }

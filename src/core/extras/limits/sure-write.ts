@@ -1,5 +1,5 @@
 import { PortUnavailable } from "../../model/errors.ts";
-import type { HeldPlace, LineState, Lines } from "../../ports/flow.ts";
+import type { LineState, Lines, TaskPermit } from "../../ports/flow.ts";
 import type { Log } from "../../ports/tasks.ts";
 
 /**
@@ -35,17 +35,17 @@ const maxKeeps = 3;
  * @throws PortUnavailable
  */
 export async function keepSeen(
-  lines: Pick<Lines, "state" | "keepPlace">,
+  lines: Pick<Lines, "state" | "renewPermit">,
   bucket: string,
-  { task, untilMs: known, turn }: Pick<HeldPlace, "task" | "turn"> & { untilMs?: number | undefined },
+  { task, untilMs: known, turn }: Pick<TaskPermit, "task" | "turn"> & { untilMs?: number | undefined },
   endAfter: (seenMs: number) => number | undefined,
 ): Promise<number | undefined> {
-  const look = async () => (await lines.state(bucket)).places.get(task);
+  const look = async () => (await lines.state(bucket)).permits.get(task);
   let seenMs = known ?? (await look());
   for (let tries = 0; tries < maxKeeps && seenMs !== undefined; tries++) {
     const untilMs = endAfter(seenMs);
     if (untilMs === undefined) return undefined;
-    if (await lines.keepPlace(bucket, { task, untilMs: seenMs, turn }, untilMs)) return untilMs;
+    if (await lines.renewPermit(bucket, { task, untilMs: seenMs, turn }, untilMs)) return untilMs;
     seenMs = await look();
     // The answer of the write's first try was lost.
     if (seenMs === untilMs) return untilMs;
@@ -71,7 +71,7 @@ export async function orWarn(log: Log, text: string, call: Promise<unknown>): Pr
 }
 
 /** True when a task has a place that ends at this time: the call that chose the time has given it. */
-export const hasPlace =
+export const hasPermit =
   (tasks: readonly string[], untilMs: number) =>
-  ({ places }: LineState): boolean =>
-    tasks.every((task) => places.get(task) === untilMs);
+  ({ permits }: LineState): boolean =>
+    tasks.every((task) => permits.get(task) === untilMs);

@@ -224,7 +224,7 @@ export async function runPulled(ports: PullingPorts): Promise<void> {
       const begun = await begin(ports, noMessage, message, "together");
       if ((await finish(ports, noMessage, begun)) === "again") await sendAgain(ports, begun);
     }
-    await puller.left;
+    await puller.dequeued;
   } catch (error) {
     ports.log.error("a worker could not go on with the tasks of a line", { error: String(error) });
   }

@@ -135,15 +135,15 @@ describe("the place of a dead worker's task", () => {
 
 test("a line whose check no worker could take for hours goes on with it: redrive keeps it", async () => {
   const { submitMany, pool, starts, lines, clock } = setUp(1);
-  await lines.takePlaces("concurrency/test.task/acme/", ["gone"], 2 * clock.now(), 1);
+  await lines.acquirePermits("concurrency/test.task/acme/", ["gone"], 2 * clock.now(), 1);
   await submitMany(1, 1_000);
   const states = lines.states.bind(lines);
   lines.states = () => Promise.reject(new PortUnavailable("down"));
   await pool.pass(12 * 60 * minute, minute);
   expect(starts).toHaveLength(0);
   lines.states = states;
-  for (const [task, untilMs] of (await lines.state("concurrency/test.task/acme/")).places)
-    await lines.dropPlace("concurrency/test.task/acme/", task, untilMs);
+  for (const [task, untilMs] of (await lines.state("concurrency/test.task/acme/")).permits)
+    await lines.releasePermit("concurrency/test.task/acme/", task, untilMs);
   await pool.pass(120 * minute, minute);
   expect(starts).toHaveLength(1);
 });

@@ -144,7 +144,7 @@ test("an open breaker also stops the tasks that wait for a place, and the one th
   await pool.pass(80_000);
   expect(calls).toHaveLength(30);
   expect(records.all().every(({ status }) => status !== "pending")).toBe(true);
-  expect((await lines.state("concurrency/test.task/acme/")).places.size).toBe(0);
+  expect((await lines.state("concurrency/test.task/acme/")).permits.size).toBe(0);
 });
 
 test("a task that tries and has to wait for its rate's next start still tries then", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { leave } from "../../../../src/core/extras/limits/held-place.ts";
+import { release } from "../../../../src/core/extras/limits/held-permit.ts";
 import { changeLimits } from "../../../../src/core/extras/limits/manage-flow.ts";
 import { bucketCount, bucketName, bucketOf, bucketsFor, bucketsOf } from "../../../../src/core/extras/limits/shards.ts";
 import type { Line } from "../../../../src/core/model/line.ts";
@@ -98,7 +98,7 @@ describe("a line of many places", () => {
     // One of the first sixteen goes, and none is passed over for long.
     const late = seen.starts.map(({ n }, position) => position - n);
     expect(Math.max(...late)).toBeLessThanOrEqual(120);
-    for (const { name } of bucketsOf(line, { limit: 40 })) expect((await lines.state(name)).places.size).toBe(0);
+    for (const { name } of bucketsOf(line, { limit: 40 })) expect((await lines.state(name)).permits.size).toBe(0);
   });
 
   test("100 tasks in 40 places, with calls that take their time: each once, by one message, in a tier that is behind, too", async () => {
@@ -126,7 +126,7 @@ describe("a line of many places", () => {
     expect(seen.starts).toHaveLength(100);
     expect(held).toBeLessThanOrEqual(66);
     const buckets = bucketsOf(line, { limit: 40 }).map(({ name }) => name);
-    expect((await lines.states(buckets)).map(({ places }) => places.size)).toEqual([0, 0, 0]);
+    expect((await lines.states(buckets)).map(({ permits: places }) => places.size)).toEqual([0, 0, 0]);
   });
 
   test("the place of a task that runs by a twin of its message, in another bucket, is free at once", async () => {
@@ -136,14 +136,14 @@ describe("a line of many places", () => {
     const [record] = records.all() as [TaskRecord];
     const running = record.place_bucket ?? 0;
     const other = bucketOf(line, (running + 1) % 3, { limit: 40 });
-    await lines.takePlaces(other.name, [record.task_id], clock.now() + 60_000, other.room);
+    await lines.acquirePermits(other.name, [record.task_id], clock.now() + 60_000, other.room);
     await ports.queues.send({
       ...{ tier: "normal", envelope: envelopeOf(record, { ms: 20_000, n: 0 }), delaySeconds: 0 },
       ...{ solo: false, redrives: 0, ticket: { hasPermit: true, bucket: other.index } },
     });
     await pool.pass(2_000, 100);
-    expect((await lines.state(other.name)).places.size).toBe(0);
-    expect((await lines.state(bucketName(line, running))).places.size).toBe(1);
+    expect((await lines.state(other.name)).permits.size).toBe(0);
+    expect((await lines.state(bucketName(line, running))).permits.size).toBe(1);
     await pool.pass(30_000, 100);
     expect(seen.starts).toHaveLength(1);
   });
@@ -156,7 +156,7 @@ describe("a line of many places", () => {
     const next = Promise.resolve([{ id: "w1", tier: "normal" as const, createdAt, taskId, tenantId, envelope }]);
     // Its place has ended, and another task has it.
     const place = { line, bucket: 1, untilMs: clock.now() + 1_000, next };
-    await leave(ports, place, { task_id: "ended" }, "normal");
+    await release(ports, place, { task_id: "ended" }, "normal");
     expect(await lines.reserve(line.name, { taskId }, clock.now(), clock.now() + 1_000)).toBe(true);
   });
 
@@ -165,13 +165,13 @@ describe("a line of many places", () => {
     const far = clock.now() + 3_600_000;
     const buckets = bucketsOf(line, { limit: 160 });
     for (const { name, index, room } of buckets)
-      for (let n = 0; n < room; n++) await lines.takePlaces(name, [`${index} ${n}`], far, room);
+      for (let n = 0; n < room; n++) await lines.acquirePermits(name, [`${index} ${n}`], far, room);
     for (const { name, index, room } of buckets) {
-      await lines.dropPlace(name, `${index} 0`, far);
+      await lines.releasePermit(name, `${index} 0`, far);
       await submitMany(1, 500);
       await pool.pass(2_000, 100);
       expect(seen.starts).toHaveLength(index + 1);
-      await lines.takePlaces(name, [`${index} 0`], far, room);
+      await lines.acquirePermits(name, [`${index} 0`], far, room);
     }
     expect(seen.most).toBe(1);
   });
@@ -211,11 +211,11 @@ describe("a line of many places", () => {
     const { submitMany, pool, seen, lines, clock } = setUp(40);
     const endMs = clock.now() + 600_000;
     const old = Array.from({ length: 30 }, (_, n) => `old ${n}`);
-    for (const id of old) await lines.takePlaces(line.name, [id], endMs, 40);
+    for (const id of old) await lines.acquirePermits(line.name, [id], endMs, 40);
     await submitMany(60, 1_000);
     await pool.pass(10_000, 100);
     expect(seen.starts).toHaveLength(0);
-    for (const id of old.slice(0, 20)) await lines.dropPlace(line.name, id, endMs);
+    for (const id of old.slice(0, 20)) await lines.releasePermit(line.name, id, endMs);
     // No worker has ended these, so a check of the line finds it out.
     await pool.pass(360_000, 100);
     expect(seen.starts).toHaveLength(60);

@@ -49,10 +49,10 @@ test.each([10, 200])(
     });
     const pipeline = memoryPipeline([type]);
     const { lines, clock, records } = pipeline;
-    const takeSlot = lines.takeSlot.bind(lines);
+    const acquireToken = lines.acquireToken.bind(lines);
     let asked = 0;
-    lines.takeSlot = async (...given) => {
-      const taken = await takeSlot(...given);
+    lines.acquireToken = async (...given) => {
+      const taken = await acquireToken(...given);
       const ms = asked++ % 3 === 0 ? 700 : 5;
       await new Promise<void>((resolve) => clock.after(ms, resolve));
       return taken;
@@ -81,9 +81,9 @@ test("a claimed task that its batch has kept beyond its start gives way, if the 
     });
   const pipeline = memoryPipeline([typeWith("prompt", 1), typeWith("slow", 60)]);
   const { lines, clock, records } = pipeline;
-  const takeSlot = lines.takeSlot.bind(lines);
-  lines.takeSlot = async (line, want) => {
-    const taken = await takeSlot(line, want);
+  const acquireToken = lines.acquireToken.bind(lines);
+  lines.acquireToken = async (line, want) => {
+    const taken = await acquireToken(line, want);
     if (line.includes("slow")) await new Promise<void>((resolve) => clock.after(2_000, resolve));
     return taken;
   };

@@ -100,16 +100,16 @@ describe("a line hands its places over in the worker", () => {
     const { submitMany, pool, starts, clock, ports, records } = setUp(1, 0);
     await submitMany(6, 100);
     const { lines, notices } = ports;
-    const [passPlace, keepPlace] = [lines.passPlace.bind(lines), vi.spyOn(lines, "keepPlace")];
+    const [passPermit, renewPermit] = [lines.passPermit.bind(lines), vi.spyOn(lines, "renewPermit")];
     const wait = () => new Promise<void>((resolve) => clock.after(40, resolve));
-    lines.passPlace = (...given) => wait().then(() => passPlace(...given));
+    lines.passPermit = (...given) => wait().then(() => passPermit(...given));
     notices.events = true;
     notices.send = wait;
     await pool.pass(5_000, 1);
     const apart = starts.slice(2).map(({ at }, index) => at - (starts[index + 1]?.at ?? 0));
     expect(Math.max(...apart)).toBeLessThanOrEqual(145);
     expect(records.all().every(({ status, attempts }) => status === "completed" && attempts === 1)).toBe(true);
-    const kept = await Promise.all(keepPlace.mock.results.map(({ value }) => value));
+    const kept = await Promise.all(renewPermit.mock.results.map(({ value }) => value));
     expect(kept.filter((isKept) => isKept)).toHaveLength(0);
   });
 
@@ -139,7 +139,7 @@ describe("a line hands its places over in the worker", () => {
     expect(starts).toHaveLength(3);
     const running = records.all()[2];
     expect(running?.status).toBe("processing");
-    const { places } = await lines.state("concurrency/test.task/acme/");
+    const { permits: places } = await lines.state("concurrency/test.task/acme/");
     expect(places.get(running?.task_id ?? "")).toBeGreaterThan(Date.parse(running?.lease_until ?? ""));
   });
 

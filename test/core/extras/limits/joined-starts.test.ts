@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { JoinedStarts } from "../../../../src/core/extras/limits/rate-list.ts";
+import { JoinedTokens } from "../../../../src/core/extras/limits/rate-list.ts";
 import { PortUnavailable } from "../../../../src/core/model/errors.ts";
-import type { WantedSlot } from "../../../../src/core/ports/flow.ts";
+import type { WantedToken } from "../../../../src/core/ports/flow.ts";
 import { MemoryLines } from "../../../../src/memory/lines.ts";
 
 /** A rate of whose writes the test says when they end. */
@@ -11,16 +11,21 @@ function setUp() {
   let nowMs = 1_000;
   const counts: (number | undefined)[] = [];
   const begun: PromiseWithResolvers<void>[] = [];
-  const takeSlot = async (line: string, want: WantedSlot) => {
+  const acquireToken = async (line: string, want: WantedToken) => {
     counts.push(want.count);
     const end = Promise.withResolvers<void>();
     begun.push(end);
     await end.promise;
-    return lines.takeSlot(line, want);
+    return lines.acquireToken(line, want);
   };
-  const starts = new JoinedStarts();
-  const take = (intervalMs: number, more: Partial<WantedSlot> = {}) =>
-    starts.take({ lines: { takeSlot }, clock }, "rate/a", { nowMs: 1_000, intervalMs, aheadMs: 4_000, ...more });
+  const starts = new JoinedTokens();
+  const take = (intervalMs: number, more: Partial<WantedToken> = {}) =>
+    starts.take({ lines: { acquireToken: acquireToken }, clock }, "rate/a", {
+      nowMs: 1_000,
+      intervalMs,
+      aheadMs: 4_000,
+      ...more,
+    });
   /** The test ends the running writes, and each write after them. */
   const endAll = async () => {
     for (let turn = 0; turn < 50; turn++) {
@@ -86,12 +91,16 @@ describe("the starts of a process", () => {
   });
 
   test("are nobody's when the line does not answer, and the next one asks again", async () => {
-    const starts = new JoinedStarts();
+    const starts = new JoinedTokens();
     const clock = { now: () => 1_000 };
     let isDown = true;
-    const takeSlot = () => (isDown ? Promise.reject(new PortUnavailable("the table")) : Promise.resolve(7));
+    const acquireToken = () => (isDown ? Promise.reject(new PortUnavailable("the table")) : Promise.resolve(7));
     const take = () =>
-      starts.take({ lines: { takeSlot }, clock }, "rate/a", { nowMs: 1_000, intervalMs: 4, aheadMs: 4_000 });
+      starts.take({ lines: { acquireToken: acquireToken }, clock }, "rate/a", {
+        nowMs: 1_000,
+        intervalMs: 4,
+        aheadMs: 4_000,
+      });
     const asked = await Promise.allSettled([take(), take(), take()]);
     expect(asked.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
     isDown = false;

@@ -111,7 +111,7 @@ test("a start of an unchanged key writes nothing more than one of a limit that i
     await submit("north", 2);
     await pool.pass(3_000);
     const noted = vi.spyOn(lines, "noteLimit");
-    const taken = vi.spyOn(lines, "takePlaces");
+    const taken = vi.spyOn(lines, "acquirePermits");
     for (let n = 0; n < 5; n++) {
       await submit("north", 2);
       await pool.pass(3_000);

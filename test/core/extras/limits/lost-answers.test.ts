@@ -5,7 +5,7 @@ import type { Lines } from "../../../../src/core/ports/flow.ts";
 import { memoryPipeline, typeOf } from "../../../support/memory-pipeline.ts";
 import { workerPool } from "../../../support/worker-pool.ts";
 
-type Write = "passPlace" | "dropPlace" | "takePlaces";
+type Write = "passPermit" | "releasePermit" | "acquirePermits";
 
 /** Tasks of a second, in one place. */
 function setUp() {
@@ -85,11 +85,11 @@ test("a task whose message could not be read is not passed over by the next one"
 
 describe("a line goes on when the answer of a write is lost", () => {
   test.each([
-    { method: "passPlace", when: "after", nth: 2 },
-    { method: "passPlace", when: "before", nth: 2 },
-    { method: "dropPlace", when: "after", nth: 1 },
-    { method: "takePlaces", when: "after", nth: 1 },
-    { method: "takePlaces", when: "after", nth: 2 },
+    { method: "passPermit", when: "after", nth: 2 },
+    { method: "passPermit", when: "before", nth: 2 },
+    { method: "releasePermit", when: "after", nth: 1 },
+    { method: "acquirePermits", when: "after", nth: 1 },
+    { method: "acquirePermits", when: "after", nth: 2 },
   ] as const)("of $method, which fails $when it is made, call $nth", async ({ method, when, nth }) => {
     const { pool, starts, failOnce, submitMany, records, lines } = setUp();
     failOnce(method, when, nth);
@@ -97,7 +97,7 @@ describe("a line goes on when the answer of a write is lost", () => {
     await pool.pass(15_000, 50);
     expect(starts).toHaveLength(8);
     await pool.pass(5_000);
-    expect((await lines.state("concurrency/test.task/acme/")).places.size).toBe(0);
+    expect((await lines.state("concurrency/test.task/acme/")).permits.size).toBe(0);
     await pool.pass(300_000);
     expect(records.all().every(({ status, attempts }) => status === "completed" && attempts === 1)).toBe(true);
     expect(starts).toHaveLength(8);

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { changePriority } from "../../../../src/core/control/change-waiting.ts";
-import { keepPlace, leave } from "../../../../src/core/extras/limits/held-place.ts";
+import { release, renew } from "../../../../src/core/extras/limits/held-permit.ts";
 import { changeLimits } from "../../../../src/core/extras/limits/manage-flow.ts";
 import { keptUntilMs, takenUntilMs } from "../../../../src/core/extras/limits/place-book.ts";
 import { PortUnavailable } from "../../../../src/core/model/errors.ts";
@@ -100,7 +100,7 @@ describe("places of a key", () => {
     expect(started).not.toHaveProperty("line");
     await pool.pass(6_000);
     expect(records.all().map(({ status }) => status)).toEqual(["completed", "completed"]);
-    expect((await lines.state("concurrency/test.task/acme/a")).places.size).toBe(0);
+    expect((await lines.state("concurrency/test.task/acme/a")).permits.size).toBe(0);
   });
 
   test("workers killed at random: never more leases than places, and all tasks end", async () => {
@@ -132,13 +132,13 @@ describe("places of a key", () => {
     const { ports, lines } = setUp(1);
     const line: Line = { name: "concurrency/test.task/acme/a", kind: "concurrency", type: "test.task" };
     const [taken, kept] = [ports.clock.now() + 1_000, ports.clock.now() + 5_000];
-    await lines.takePlaces(line.name, ["task"], taken, 1);
-    await lines.keepPlace(line.name, { task: "task", untilMs: taken }, kept);
+    await lines.acquirePermits(line.name, ["task"], taken, 1);
+    await lines.renewPermit(line.name, { task: "task", untilMs: taken }, kept);
     const task = { tenant_id: "acme", task_id: "task" };
-    await leave(ports, { line, bucket: 0, untilMs: taken }, task, "normal");
-    expect((await lines.state(line.name)).places).toEqual(new Map([["task", kept]]));
-    await leave(ports, { line, bucket: 0, untilMs: kept }, task, "normal");
-    expect((await lines.state(line.name)).places).toEqual(new Map());
+    await release(ports, { line, bucket: 0, untilMs: taken }, task, "normal");
+    expect((await lines.state(line.name)).permits).toEqual(new Map([["task", kept]]));
+    await release(ports, { line, bucket: 0, untilMs: kept }, task, "normal");
+    expect((await lines.state(line.name)).permits).toEqual(new Map());
   });
 
   test("a worker that stood still while it kept a place does not end the place of a running attempt", async () => {
@@ -147,18 +147,18 @@ describe("places of a key", () => {
     const type = { timeoutSeconds: 30 };
     const task = { tenant_id: "acme", task_id: "task" };
     const taken = takenUntilMs(clock.now(), type);
-    await lines.takePlaces(line.name, ["task"], taken, 1);
+    await lines.acquirePermits(line.name, ["task"], taken, 1);
     // The write of a renewal leaves its process after another message has kept the place for longer.
     const later = keptUntilMs(clock.now() + 170_000, type);
-    const keep = lines.keepPlace.bind(lines);
-    lines.keepPlace = async (name, from, untilMs) => {
-      lines.keepPlace = keep;
+    const keep = lines.renewPermit.bind(lines);
+    lines.renewPermit = async (name, from, untilMs) => {
+      lines.renewPermit = keep;
       await keep(name, from, later);
       return keep(name, from, untilMs);
     };
     await clock.advance(1_000);
-    await keepPlace(ports, { line, bucket: 0, untilMs: taken }, task, type as TaskType);
-    expect((await lines.state(line.name)).places).toEqual(new Map([["task", later]]));
+    await renew(ports, { line, bucket: 0, untilMs: taken }, task, type as TaskType);
+    expect((await lines.state(line.name)).permits).toEqual(new Map([["task", later]]));
   });
 
   test("a second message of a running task does not keep its place beyond its end", async () => {
@@ -182,23 +182,23 @@ describe("places of a key", () => {
     const [moved] = records.all();
     const line = "concurrency/test.task/acme/a";
     // As if the message in the new tier had a place, and was about to start the task.
-    await lines.takePlaces(line, [moved?.task_id ?? ""], clock.now() + 60_000, 1);
+    await lines.acquirePermits(line, [moved?.task_id ?? ""], clock.now() + 60_000, 1);
     await ports.records.change(moved as TaskRecord, { when: {}, set: { priority: "low" } });
     await pipeline.work("normal");
-    expect((await lines.state(line)).places.size).toBe(1);
+    expect((await lines.state(line)).permits.size).toBe(1);
     await pool.pass(2_000);
     expect(records.all()).toMatchObject([{ status: "completed", attempts: 1 }]);
-    expect((await lines.state(line)).places.size).toBe(0);
+    expect((await lines.state(line)).permits.size).toBe(0);
   });
 
   test("a place is given back, also when nobody can read who is next", async () => {
     const { ports, lines } = setUp(1);
     const line: Line = { name: "concurrency/test.task/acme/a", kind: "concurrency", type: "test.task" };
     const untilMs = ports.clock.now() + 1_000;
-    await lines.takePlaces(line.name, ["task"], untilMs, 1);
+    await lines.acquirePermits(line.name, ["task"], untilMs, 1);
     const next = Promise.reject(new PortUnavailable("the table"));
-    await leave(ports, { line, bucket: 0, untilMs, next }, { task_id: "task" }, "normal");
-    expect((await lines.state(line.name)).places.size).toBe(0);
+    await release(ports, { line, bucket: 0, untilMs, next }, { task_id: "task" }, "normal");
+    expect((await lines.state(line.name)).permits.size).toBe(0);
   });
 
   test("a place is passed on when the end of its attempt is stored, however long that takes", async () => {
@@ -210,7 +210,7 @@ describe("places of a key", () => {
     };
     const passedBy: string[] = [];
     const note = () => passedBy.push(...records.all().flatMap(({ status }) => (status === "processing" ? status : [])));
-    for (const method of ["passPlace", "dropPlace"] as const) {
+    for (const method of ["passPermit", "releasePermit"] as const) {
       const call = lines[method].bind(lines) as (...given: unknown[]) => Promise<never>;
       Object.assign(lines, {
         [method]: (...given: unknown[]) => {
@@ -255,7 +255,7 @@ describe("places of a key", () => {
         ["completed", 1],
         ["completed", 1],
       ]);
-      expect((await lines.state("concurrency/test.task/acme/a")).places.size).toBe(0);
+      expect((await lines.state("concurrency/test.task/acme/a")).permits.size).toBe(0);
     },
   );
 
@@ -273,7 +273,7 @@ describe("places of a key", () => {
     await queues.send({ tier: "normal", envelope: twin, delaySeconds: 0, solo: false, redrives: 0 });
     await pool.pass(20_000);
     expect(slow).toHaveBeenCalled();
-    expect((await lines.state("concurrency/test.task/acme/a")).places.size).toBe(1);
+    expect((await lines.state("concurrency/test.task/acme/a")).permits.size).toBe(1);
     await submitMany(1, "a", 100);
     await pool.pass(10_000);
     expect(runs).toHaveLength(1);
@@ -417,7 +417,7 @@ test("a type without limits gets places at run time, and lets everybody go when 
   await changeLimits(ports, { name: type.name, priority: "normal" }, { concurrency: null }, "olga");
   await pool.pass(70_000);
   expect(runs).toHaveLength(6);
-  expect((await pipeline.ports.lines.state("concurrency/test.task/*/")).places.size).toBe(0);
+  expect((await pipeline.ports.lines.state("concurrency/test.task/*/")).permits.size).toBe(0);
 });
 
 test("a type that lost its limit lets everybody go who waits", async () => {
@@ -446,5 +446,5 @@ test("in a queue that is two minutes behind, tasks that come late take places of
   expect(mostAtOnce(runs)).toBeLessThanOrEqual(2);
   await pool.pass(3_600_000);
   expect(runs).toHaveLength(80);
-  expect((await lines.state("concurrency/test.task/acme/a")).places.size).toBe(0);
+  expect((await lines.state("concurrency/test.task/acme/a")).permits.size).toBe(0);
 });

@@ -99,7 +99,7 @@ describe("a rate by input", () => {
       await submit("north", 20);
       await pool.pass(3_000);
       const noted = vi.spyOn(lines, "noteLimit");
-      const taken = vi.spyOn(lines, "takeSlot");
+      const taken = vi.spyOn(lines, "acquireToken");
       for (let n = 0; n < 5; n++) {
         await submit("north", 20);
         await pool.pass(3_000);

@@ -100,8 +100,8 @@ describe("a list of rates", () => {
     await submitMany(5);
     await pool.pass(900_000, 1_000);
     expect(starts).toHaveLength(2);
-    const { nextSlotMs, starts: counted } = await lines.state(line);
-    expect({ nextSlotMs, starts: counted }).toEqual({ nextSlotMs: before.nextSlotMs, starts: before.starts });
+    const { nextTokenMs, starts: counted } = await lines.state(line);
+    expect({ nextTokenMs, starts: counted }).toEqual({ nextTokenMs: before.nextTokenMs, starts: before.starts });
   });
 
   test("each key has the rates for itself", async () => {
@@ -126,7 +126,7 @@ describe("a list of rates", () => {
     await pool.pass(1_000, 100);
     expect(records.all()[0]).toMatchObject({ status: "failed", error_kind: "permanent" });
     expect(records.all()[0]?.error).toContain("the keys of its rates differ");
-    expect(await lines.state("rate/test.task/acme/a")).toEqual({ places: new Map() });
+    expect(await lines.state("rate/test.task/acme/a")).toEqual({ permits: new Map() });
   });
 
   test("processes that know nothing of each other, and die at random: every rate holds, and all tasks end", async () => {
@@ -154,10 +154,10 @@ describe("a list of rates", () => {
       { limit: 10, perSeconds: 1 },
       { limit: 12, perSeconds: 20 },
     ]);
-    const takeSlots = lines.takeSlots.bind(lines);
+    const acquireTokens = lines.acquireTokens.bind(lines);
     let calls = 0;
-    lines.takeSlots = async (...given) => {
-      return calls++ % 2 === 0 && takeSlots(...given);
+    lines.acquireTokens = async (...given) => {
+      return calls++ % 2 === 0 && acquireTokens(...given);
     };
     await submitMany(30);
     await pool.pass(60_000, 100);

@@ -207,7 +207,7 @@ test("tasks that waited for a place start at the rate, although many places are 
   await pool.pass(120_000, 100);
   expect(starts).toHaveLength(60);
   expect(mostWithin(starts, 1_000)).toBeLessThanOrEqual(6);
-  expect((await lines.state("concurrency/test.task/acme/")).places.size).toBe(0);
+  expect((await lines.state("concurrency/test.task/acme/")).permits.size).toBe(0);
 });
 
 test("a slow rate that is raised applies within seconds, not after its last interval", async () => {

@@ -99,12 +99,12 @@ describe("the tasks of a line with a large limit", () => {
 
   test("wait where the line of their rate does not answer, and start later", async () => {
     const { submitMany, pool, lines, starts, records } = setUp({ rateLimit: { limit: 1_000, perSeconds: 1 } });
-    const takeSlot = lines.takeSlot.bind(lines);
-    lines.takeSlot = () => Promise.reject(new PortUnavailable("throttled"));
+    const acquireToken = lines.acquireToken.bind(lines);
+    lines.acquireToken = () => Promise.reject(new PortUnavailable("throttled"));
     await submitMany(50, 10);
     await pool.pass(100, 50);
     expect(await lines.first(rate.name, 100, allShards)).toHaveLength(50);
-    lines.takeSlot = takeSlot;
+    lines.acquireToken = acquireToken;
     await pool.pass(5_000, 100);
     expect(starts).toHaveLength(50);
     expect(records.all().every(({ attempts }) => attempts === 1)).toBe(true);
@@ -208,11 +208,11 @@ describe("a small line that more tasks join than its partition takes", () => {
 
 test("no task fails while the places of its line do not answer for an hour", async () => {
   const { submitMany, pool, lines, records } = setUp({ concurrency: { limit: 3 } });
-  const takePlaces = lines.takePlaces.bind(lines);
-  lines.takePlaces = () => Promise.reject(new PortUnavailable("throttled"));
+  const acquirePermits = lines.acquirePermits.bind(lines);
+  lines.acquirePermits = () => Promise.reject(new PortUnavailable("throttled"));
   await submitMany(4, 1_000);
   await pool.pass(3_600_000, 10_000);
-  lines.takePlaces = takePlaces;
+  lines.acquirePermits = acquirePermits;
   await pool.pass(100_000, 1_000);
   expect(records.all().map(({ status, attempts }) => [status, attempts])).toEqual(
     Array.from({ length: 4 }, () => ["completed", 1]),
@@ -229,7 +229,7 @@ describe("the mark of tasks in shards", () => {
     return { ...under, ports, under };
   }
   const taken = (lines: ReturnType<typeof setUp>["lines"], nowMs: number) =>
-    lines.takePlaces(places.name, ["another"], nowMs + 120_000, 1);
+    lines.acquirePermits(places.name, ["another"], nowMs + 120_000, 1);
 
   test("is set again for a task that joined while it was removed", async () => {
     const { under, lines, ports, clock } = await marked();
@@ -281,7 +281,7 @@ describe("the mark of tasks in shards", () => {
       };
       await advance(ports, places, { tier: "normal", added: task });
       if (isTaken) expect(await state(places.name)).toMatchObject({ sharded: true, check: { id: expect.any(String) } });
-      else expect([...(await state(places.name)).places.keys()]).toEqual([task.taskId]);
+      else expect([...(await state(places.name)).permits.keys()]).toEqual([task.taskId]);
     },
   );
 

@@ -140,10 +140,10 @@ describe("strict order: a task starts when the one before it is over", () => {
       "state",
       "states",
       "first",
-      "takePlaces",
-      "keepPlace",
-      "dropPlace",
-      "passPlace",
+      "acquirePermits",
+      "renewPermit",
+      "releasePermit",
+      "passPermit",
       "add",
     ] as const) {
       const call = lines[name].bind(lines) as (...given: unknown[]) => never;
@@ -154,8 +154,8 @@ describe("strict order: a task starts when the one before it is over", () => {
     }
     await accept({ input: { n: 1 } });
     await pool.pass(2_000);
-    expect(calls.slice(0, 4)).toEqual(["state", "first", "takePlaces", "dropPlace"]);
-    expect(calls.filter((name) => name.includes("Place"))).toEqual(["takePlaces", "dropPlace"]);
+    expect(calls.slice(0, 4)).toEqual(["state", "first", "acquirePermits", "releasePermit"]);
+    expect(calls.filter((name) => name.includes("Permit"))).toEqual(["acquirePermits", "releasePermit"]);
   });
 });
 
@@ -339,8 +339,8 @@ describe("the turn of a task on its way to a worker", () => {
     await acceptAll({ ms: 20_000 }, {});
     await pool.pass(10_000);
     // The turn is free for a moment, in which the third task comes.
-    const { places } = await lines.state(line);
-    for (const [task, untilMs] of places) await lines.dropPlace(line, task, untilMs);
+    const { permits: places } = await lines.state(line);
+    for (const [task, untilMs] of places) await lines.releasePermit(line, task, untilMs);
     await acceptAll({ n: 3 });
     await pool.pass(1_300_000);
     expect(told.filter((text) => text.endsWith("begins"))).toEqual(["1 begins", "2 begins", "3 begins"]);
@@ -348,9 +348,9 @@ describe("the turn of a task on its way to a worker", () => {
 
   test("a dead letter's look comes while its turn is passed on: the next task keeps it, and none starts beside it", async () => {
     const { acceptAll, lines, pool, told } = setUp({ maxAttempts: 1 });
-    const passPlace = lines.passPlace.bind(lines);
-    lines.passPlace = async (...given) => {
-      const state = await passPlace(...given);
+    const passPermit = lines.passPermit.bind(lines);
+    lines.passPermit = async (...given) => {
+      const state = await passPermit(...given);
       // The task is in its line still. The look is in the queue, and another worker gets it now.
       await pool.pass(1);
       return state;

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { yieldPlace } from "../../../../src/core/extras/limits/advance.ts";
+import { yieldPermit } from "../../../../src/core/extras/limits/advance.ts";
 import { limiter } from "../../../../src/core/extras/limits/index.ts";
 import { successorIn } from "../../../../src/core/extras/limits/permit.ts";
 import { PortUnavailable } from "../../../../src/core/model/errors.ts";
@@ -106,7 +106,7 @@ describe("the successor of a worker", () => {
     await pool.pass(60_000, 100);
     expect(looks.mock.calls.length).toBeLessThan(20);
     expect((await state()).successor).toBeUndefined();
-    expect((await state()).places.size).toBe(0);
+    expect((await state()).permits.size).toBe(0);
     expect(clock.nextTimer()).toBeUndefined();
   });
 
@@ -144,7 +144,7 @@ describe("the successor of a worker", () => {
     { when: "it got its place", after: 1_260 },
   ])("the line goes on when it dies while $when", async ({ after }) => {
     const { submitMany, pool, runs, state, records, lines } = setUp(1, seconds(30));
-    const given = vi.spyOn(lines, "givePlace");
+    const given = vi.spyOn(lines, "givePermit");
     await submitMany(400, 1_000);
     const began = () => lines.state(line).then(({ successor }) => successor !== undefined);
     for (let ms = 0; ms < 200_000 && !(await began()); ms += 20) await pool.pass(20, 20);
@@ -158,10 +158,10 @@ describe("the successor of a worker", () => {
   });
 
   test.each([
-    { method: "givePlace", when: "before" },
-    { method: "givePlace", when: "after" },
-    { method: "awaitPlace", when: "before" },
-    { method: "awaitPlace", when: "after" },
+    { method: "givePermit", when: "before" },
+    { method: "givePermit", when: "after" },
+    { method: "awaitPermit", when: "before" },
+    { method: "awaitPermit", when: "after" },
   ] as const)("no place stands empty when $method fails $when it is made", async ({ method, when }) => {
     const { submitMany, pool, lines, runs } = setUp(1, seconds(30));
     const call = lines[method].bind(lines) as (...given: unknown[]) => Promise<boolean>;
@@ -198,21 +198,21 @@ describe("the successor of a worker", () => {
   test("a place that comes while it ends its wait is used", async () => {
     const { submitMany, pool, ports, runs, state, clock } = setUp(1, seconds(30));
     const { lines } = ports;
-    const { places } = await state();
+    const { permits: places } = await state();
     expect(places.size).toBe(0);
     await submitMany(400, 1_000);
     const endWait = lines.endWait.bind(lines);
     let ended = 0;
     // Its time is over just when the other worker gives it the place.
-    const givePlace = lines.givePlace.bind(lines);
+    const givePlace = lines.givePermit.bind(lines);
     lines.endWait = async (name, id) => {
       ended += 1;
-      const { places: held } = await lines.state(name);
+      const { permits: held } = await lines.state(name);
       const [task = "", untilMs = 0] = [...held][0] ?? [];
       await givePlace(name, { task, untilMs }, { id, untilMs: clock.now() + 60_000.5 });
       return endWait(name, id);
     };
-    lines.givePlace = async () => false;
+    lines.givePermit = async () => false;
     await pool.pass(400_000);
     expect(ended).toBeGreaterThan(0);
     const gaps = runs.slice(1).map(({ at }, index) => at - (runs[index]?.at ?? 0));
@@ -221,7 +221,7 @@ describe("the successor of a worker", () => {
 
   test("the other messages of its batch do not wait for it", async () => {
     const { ports, queues, clock, lines, accept, runs } = setUp(1, seconds(0));
-    await lines.takePlaces(line, ["other"], clock.now() + 100_000, 1);
+    await lines.acquirePermits(line, ["other"], clock.now() + 100_000, 1);
     const check = { line: `places/0/${line}`, check_id: "successor" };
     await ports.queues.sendCheck({ tier: "normal", check, delaySeconds: 0 });
     await accept({ input: { n: 1, ms: 10 }, type: "test.task" });
@@ -244,7 +244,7 @@ describe("the successor of a worker", () => {
     await ports.queues.sendCheck({ tier: "normal", check, delaySeconds: 0 });
     const working = workBatch(ports, queues.take("normal", 10, 60), clock.now() + 900_000);
     await clock.advance(100);
-    await lines.takePlaces(line, ["other"], clock.now() + 100_000, 1);
+    await lines.acquirePermits(line, ["other"], clock.now() + 100_000, 1);
     await clock.advance(300);
     expect((await state()).successor).toMatchObject({ id: "successor" });
     for (let ms = 0; ms < 40_000; ms += 250) await clock.advance(250);
@@ -268,18 +268,18 @@ describe("the successor of a worker", () => {
   test("gets a place of a worker that has had its share, or that cannot go on", async () => {
     const { ports, lines, clock, state } = setUp(1, seconds(0));
     const untilMs = clock.now() + 50_000;
-    await lines.takePlaces(line, ["task"], untilMs, 1);
-    await lines.awaitPlace(line, { id: "successor", untilMs: clock.now() + 30_000 }, clock.now());
+    await lines.acquirePermits(line, ["task"], untilMs, 1);
+    await lines.awaitPermit(line, { id: "successor", untilMs: clock.now() + 30_000 }, clock.now());
     const puller = new Puller(() => undefined, { behindMs: 30_000, cameMs: clock.now() });
     const offer = async (isPulled: boolean) =>
-      yieldPlace({ ...ports, puller }, line, { place: { task: "task", untilMs }, state: await state(), isPulled });
+      yieldPermit({ ...ports, puller }, line, { permit: { task: "task", untilMs }, state: await state(), isPulled });
     expect(await offer(true)).toBe(false);
     await clock.advance(30_000);
     expect(await offer(false)).toBe(false);
-    await lines.awaitPlace(line, { id: "successor", untilMs: clock.now() + 40_000 }, clock.now());
+    await lines.awaitPermit(line, { id: "successor", untilMs: clock.now() + 40_000 }, clock.now());
     expect(await offer(true)).toBe(false);
     expect(await offer(false)).toBe(true);
-    expect([...(await state()).places.keys()]).toEqual(["successor"]);
+    expect([...(await state()).permits.keys()]).toEqual(["successor"]);
     // Its wait is over.
     expect(await offer(false)).toBe(false);
   });

@@ -20,15 +20,18 @@ function setUp(limit = 3, { failing = 0 } = {}) {
   const { clock, lines, queues } = pipeline;
   const after = (ms: number) => new Promise<void>((resolve) => clock.after(ms, resolve));
   const spies = {
-    passPlace: vi.spyOn(lines, "passPlace"),
-    dropPlace: vi.spyOn(lines, "dropPlace"),
-    keepPlace: vi.spyOn(lines, "keepPlace"),
-    takePlaces: vi.spyOn(lines, "takePlaces"),
+    passPermit: vi.spyOn(lines, "passPermit"),
+    releasePermit: vi.spyOn(lines, "releasePermit"),
+    renewPermit: vi.spyOn(lines, "renewPermit"),
+    acquirePermits: vi.spyOn(lines, "acquirePermits"),
     states: vi.spyOn(lines, "states"),
     first: vi.spyOn(lines, "first"),
     sendCheck: vi.spyOn(queues, "sendCheck"),
   };
-  const slow = <Method extends "add" | "first" | "states" | "passPlace" | "takePlaces">(method: Method, ms: number) => {
+  const slow = <Method extends "add" | "first" | "states" | "passPermit" | "acquirePermits">(
+    method: Method,
+    ms: number,
+  ) => {
     const call = lines[method].bind(lines) as (...given: unknown[]) => Promise<unknown>;
     lines[method] = ((...given: unknown[]) => after(ms).then(() => call(...given))) as Lines[Method] &
       (typeof lines)[Method];
@@ -85,7 +88,7 @@ describe("tasks of one process that join a line together", () => {
     slow("add", 200);
     await submitMany(1, 100);
     await pool.pass(30, 1);
-    spies.takePlaces.mockResolvedValueOnce(false);
+    spies.acquirePermits.mockResolvedValueOnce(false);
     const joining = clock.now();
     await pool.pass(400, 1);
     expect(starts).toHaveLength(2);
@@ -98,7 +101,7 @@ describe("tasks of one process that join a line together", () => {
     await pool.pass(100);
     await submitMany(20, 100);
     await pool.pass(1_000);
-    expect(spies.keepPlace).not.toHaveBeenCalled();
+    expect(spies.renewPermit).not.toHaveBeenCalled();
     await pool.pass(600_000);
     expect(records.all().every(({ status, attempts }) => status === "completed" && attempts === 1)).toBe(true);
   });
@@ -108,21 +111,21 @@ describe("tasks of one process that end at the same time", () => {
   test.each([3, 10])("pass their places on, of %s each to another task", async (limit) => {
     const { pool, submitMany, slow, spies, starts, records } = setUp(limit);
     await submitMany(6 * limit, 1_000);
-    for (const method of ["first", "passPlace", "takePlaces"] as const) slow(method, 5);
+    for (const method of ["first", "passPermit", "acquirePermits"] as const) slow(method, 5);
     await pool.pass(500);
     await pool.pass(10_000, 1);
     expect(starts.map(({ n }) => n)).toEqual(Array.from({ length: 6 * limit }, (_, n) => n));
     expect((starts.at(-1)?.at ?? 0) - (starts[0]?.at ?? 0)).toBeLessThan(5_300);
     expect(records.all().every(({ status }) => status === "completed")).toBe(true);
-    expect((await answers(spies.passPlace)).filter((state) => state === undefined)).toEqual([]);
+    expect((await answers(spies.passPermit)).filter((state) => state === undefined)).toEqual([]);
   });
 
   test("pass them on also if they never waited, as others joined the line here", async () => {
     const { pool, submitMany, spies } = setUp();
     await submitMany(9, 1_000);
     await pool.pass(20_000, 10);
-    expect(spies.passPlace).toHaveBeenCalledTimes(6);
-    expect(spies.dropPlace).toHaveBeenCalledTimes(3);
+    expect(spies.passPermit).toHaveBeenCalledTimes(6);
+    expect(spies.releasePermit).toHaveBeenCalledTimes(3);
   });
 
   test("do not ask for the next task of a line that was found empty", async () => {
@@ -142,14 +145,14 @@ describe("tasks of one process that end at the same time", () => {
     await pool.pass(990, 1);
     const twin = records.all()[0]?.task_id ?? "";
     const line = "concurrency/test.task/acme/";
-    const from = { task: twin, untilMs: (await lines.state(line)).places.get(twin) ?? 0 };
-    await lines.keepPlace(line, from, keptUntilMs(clock.now(), { timeoutSeconds: 30 }));
-    slow("passPlace", 20);
+    const from = { task: twin, untilMs: (await lines.state(line)).permits.get(twin) ?? 0 };
+    await lines.renewPermit(line, from, keptUntilMs(clock.now(), { timeoutSeconds: 30 }));
+    slow("passPermit", 20);
     // The message that looks at the line again waits in its tier for minutes.
     const sendCheck = queues.sendCheck.bind(queues);
     queues.sendCheck = (check) => sendCheck({ ...check, delaySeconds: 300 });
     await pool.pass(100, 1);
-    expect((await answers(spies.passPlace)).filter((state) => state === undefined)).toHaveLength(1);
+    expect((await answers(spies.passPermit)).filter((state) => state === undefined)).toHaveLength(1);
     expect(starts.map(({ n }) => n)).toEqual([0, 1, 2]);
   });
 });

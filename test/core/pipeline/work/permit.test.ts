@@ -246,7 +246,12 @@ test("a task whose last attempt crashed asks again before it runs alone, with wh
   const world = await limited(() => 1);
   await world.change(world.record, { when: {}, set: { error_kind: "crashed" } });
   await world.work();
-  expect(world.calls.slice(0, 4)).toEqual(["admit", "refused processing", 'admit {"held":true}', "stored processing"]);
+  expect(world.calls.slice(0, 4)).toEqual([
+    "admit",
+    "refused processing",
+    'admit {"hasPermit":true}',
+    "stored processing",
+  ]);
   expect(world.calls.at(-1)).toBe("end");
 });
 

@@ -4,18 +4,18 @@ import type { TaskKey } from "../../model/record.ts";
 import type { Tier } from "../../model/tier.ts";
 import type { WaitingEntry } from "../../ports/flow.ts";
 import type { TaskType } from "../../task/task.ts";
+import type { AcquiredPermit } from "./acquire.ts";
 import { isIdle } from "./admit-by-permits.ts";
 import { handOver } from "./advance.ts";
-import { placesOf } from "./limit-lines.ts";
+import { permitsOf } from "./limit-lines.ts";
 import type { FlowPorts } from "./line-ports.ts";
 import { takenUntilMs } from "./place-book.ts";
 import { bucketCount, bucketName, firstOfAny, firstOfShard, firstTasks, isSharded } from "./shards.ts";
 import { keepsTurn } from "./strict-order.ts";
 import { keepSeen, orWarn } from "./sure-write.ts";
-import type { TakenPlace } from "./take.ts";
 
 /** The place of a task while its message is worked on. Each renewal of the attempt's lease lets it end later. */
-export interface Place extends TakenPlace {
+export interface HeldPermit extends AcquiredPermit {
   /** True when no attempt of the task follows. */
   over?: boolean;
   /** True for the turn of a task in strict order that goes on. */
@@ -27,37 +27,37 @@ export interface Place extends TakenPlace {
   /** The first tasks of the line, as they were read when the attempt ended. Absent: it runs. */
   next?: Promise<WaitingEntry[]>;
   /** Resolves when the place was returned to its line. Absent: the task has it. */
-  left?: Promise<void>;
+  released?: Promise<void>;
 }
 
 /** Keeps the place of a running attempt as long as its lease. */
-export function keepPlace(ports: FlowPorts, place: Place, task: TaskKey, type: TaskType): Promise<void> {
-  place.renewal = renewPlace(ports, place, task, type);
-  return place.renewal;
+export function renew(ports: FlowPorts, permit: HeldPermit, task: TaskKey, type: TaskType): Promise<void> {
+  permit.renewal = renewNow(ports, permit, task, type);
+  return permit.renewal;
 }
 
-async function renewPlace(ports: FlowPorts, place: Place, task: TaskKey, type: TaskType): Promise<void> {
+async function renewNow(ports: FlowPorts, permit: HeldPermit, task: TaskKey, type: TaskType): Promise<void> {
   const untilMs = takenUntilMs(ports.clock.now(), type);
-  const held = { task: task.task_id, untilMs: place.untilMs };
+  const held = { task: task.task_id, untilMs: permit.untilMs };
   const later = (seenMs: number) => (seenMs < untilMs ? untilMs : undefined);
-  place.untilMs = (await keepSeen(ports.lines, bucketName(place.line, place.bucket), held, later)) ?? place.untilMs;
+  permit.untilMs = (await keepSeen(ports.lines, bucketName(permit.line, permit.bucket), held, later)) ?? permit.untilMs;
 }
 
 /** Starts to read the next tasks of the line. The answer is there when the attempt is settled. */
-export function readNext(ports: FlowPorts, place: Place): void {
-  place.next = nextOf(ports, place);
+export function readNext(ports: FlowPorts, permit: HeldPermit): void {
+  permit.next = nextOf(ports, permit);
   const note = (next: readonly WaitingEntry[]) => {
-    if (next.length === 0) ports.flow.lines.noteJoined(place.line.name, false);
+    if (next.length === 0) ports.flow.lines.noteJoined(permit.line.name, false);
   };
-  // `leave` waits for the answer, and hears of the error.
-  place.next.then(note, () => {});
+  // `release` waits for the answer, and hears of the error.
+  permit.next.then(note, () => {});
 }
 
-async function nextOf(ports: FlowPorts, { line }: Place): Promise<WaitingEntry[]> {
+async function nextOf(ports: FlowPorts, { line }: HeldPermit): Promise<WaitingEntry[]> {
   const { flow, lines, registry, puller, bucketSize: size } = ports;
   // The task itself is among them until it has left.
-  await puller?.left;
-  const limit = (await placesOf({ flow, lines }, registry.get(line.type ?? ""), line)) ?? 1;
+  await puller?.dequeued;
+  const limit = (await permitsOf({ flow, lines }, registry.get(line.type ?? ""), line)) ?? 1;
   const sizes = { limit, size };
   const max = firstTasks(sizes);
   if (!(await isSharded(ports, line))) return lines.first(line.name, max);
@@ -74,22 +74,32 @@ async function nextOf(ports: FlowPorts, { line }: Place): Promise<WaitingEntry[]
  * ends.
  * @param tier Tier in whose queue a check of the line waits.
  */
-export function leave(ports: FlowPorts, place: Place, task: Pick<TaskKey, "task_id">, tier: Tier): Promise<void> {
-  if (place.stays) return Promise.resolve();
+export function release(
+  ports: FlowPorts,
+  permit: HeldPermit,
+  task: Pick<TaskKey, "task_id">,
+  tier: Tier,
+): Promise<void> {
+  if (permit.stays) return Promise.resolve();
   const text = "could not give a place back; it is free again when it ends";
-  place.left ??= orWarn(ports.log, text, leaveNow(ports, place, task, tier));
-  return place.left;
+  permit.released ??= orWarn(ports.log, text, releaseNow(ports, permit, task, tier));
+  return permit.released;
 }
 
-async function leaveNow(ports: FlowPorts, place: Place, task: Pick<TaskKey, "task_id">, tier: Tier): Promise<void> {
+async function releaseNow(
+  ports: FlowPorts,
+  permit: HeldPermit,
+  task: Pick<TaskKey, "task_id">,
+  tier: Tier,
+): Promise<void> {
   // A renewal that is under way changes the time at which the place ends.
-  await place.renewal?.catch(() => {});
-  if (place.turn && !place.over && (await keepsTurn(ports, place.line, task.task_id))) return;
-  const held = { task: task.task_id, untilMs: place.untilMs, bucket: place.bucket };
+  await permit.renewal?.catch(() => {});
+  if (permit.turn && !permit.over && (await keepsTurn(ports, permit.line, task.task_id))) return;
+  const held = { task: task.task_id, untilMs: permit.untilMs, bucket: permit.bucket };
   // Without an answer about the next task the place is given back all the same.
-  const next = await (place.readsLate ? nextInTurn(ports, place.line, task) : place.next)?.catch(() => []);
-  const isBack = await handOver(ports, place.line, held, { tier, next });
-  if (!isBack && place.over) await leaveKept(ports, place, task, tier);
+  const next = await (permit.readsLate ? nextInTurn(ports, permit.line, task) : permit.next)?.catch(() => []);
+  const isBack = await handOver(ports, permit.line, held, { tier, next });
+  if (!isBack && permit.over) await releaseKept(ports, permit, task, tier);
 }
 
 /** The first task of a line. Its last one may not have left it yet. */
@@ -98,18 +108,18 @@ async function nextInTurn(
   line: Line,
   { task_id: own }: Pick<TaskKey, "task_id">,
 ): Promise<WaitingEntry[]> {
-  await puller?.left;
+  await puller?.dequeued;
   const first = await lines.first(line.name, 2);
   return first.filter(({ taskId }) => taskId !== own).slice(0, 1);
 }
 
 /** A second message, which came during the attempt, has kept the place until a later time. */
-async function leaveKept(
+async function releaseKept(
   ports: FlowPorts,
-  { line, bucket }: Place,
+  { line, bucket }: HeldPermit,
   { task_id: task }: Pick<TaskKey, "task_id">,
   tier: Tier,
 ): Promise<void> {
-  const untilMs = (await ports.lines.state(bucketName(line, bucket))).places.get(task);
+  const untilMs = (await ports.lines.state(bucketName(line, bucket))).permits.get(task);
   if (untilMs !== undefined) await handOver(ports, line, { task, untilMs, bucket }, { tier });
 }

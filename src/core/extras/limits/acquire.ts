@@ -1,15 +1,15 @@
 import type { Envelope } from "../../model/envelope.ts";
 import { PortUnavailable } from "../../model/errors.ts";
 import type { Line } from "../../model/line.ts";
-import type { HeldPlace, Lines } from "../../ports/flow.ts";
+import type { Lines, TaskPermit } from "../../ports/flow.ts";
 import type { TaskMessage } from "../../task/puller.ts";
 import type { TaskType } from "../../task/task.ts";
-import { type Pace, paceOf, placesOf, slowMs } from "./limit-lines.ts";
+import { type Pace, paceOf, permitsOf, slowMs } from "./limit-lines.ts";
 import { aheadMs, type LinePorts } from "./line-ports.ts";
-import { keptAfterMs, keptUntilMs, placeStateOf, takenUntilMs } from "./place-book.ts";
+import { keptAfterMs, keptUntilMs, permitStateOf, takenUntilMs } from "./place-book.ts";
 import { startsOf } from "./rate-list.ts";
 import { type Bucket, bucketCount, bucketOf, bucketsFor, type Sizes, shardFor } from "./shards.ts";
-import { hasPlace, keepSeen, sureWrite } from "./sure-write.ts";
+import { hasPermit, keepSeen, sureWrite } from "./sure-write.ts";
 
 /**
  * A task that never waited takes a start that is at most this far away, in milliseconds, and its worker waits for it:
@@ -26,7 +26,7 @@ const maxTries = 3;
  * waits.
  * @returns `stopped`: it waits in the line.
  */
-export async function takeStart(
+export async function acquireToken(
   ports: LinePorts,
   { envelope, ticket }: TaskMessage,
   line: Line,
@@ -40,8 +40,8 @@ export async function takeStart(
   if (given !== undefined && now - given <= pace.lateMs) return { slotMs: given };
   if (given === undefined && (await isBehind(ports, line, envelope))) return "stopped";
   const moves = given !== undefined && pace.intervalMs >= slowMs;
-  if (moves && (await moveStart(ports.lines, line, pace, { given, now }))) return { slotMs: now };
-  const slotMs = await nextStart(ports, line, pace, given === undefined ? shortWaitMs : aheadMs);
+  if (moves && (await moveToken(ports.lines, line, pace, { given, now }))) return { slotMs: now };
+  const slotMs = await nextToken(ports, line, pace, given === undefined ? shortWaitMs : aheadMs);
   return slotMs === undefined ? "stopped" : { slotMs };
 }
 
@@ -59,7 +59,7 @@ export async function untilStart(
   const { clock } = ports;
   const pace = await paceOf(ports, type, line);
   const isLate = pace !== undefined && clock.now() - slotMs > pace.lateMs;
-  const startMs = isLate ? await nextStart(ports, line, pace, aheadMs) : slotMs;
+  const startMs = isLate ? await nextToken(ports, line, pace, aheadMs) : slotMs;
   if (startMs === undefined) return false;
   const leftMs = startMs - clock.now();
   // No start is given away earlier.
@@ -68,11 +68,11 @@ export async function untilStart(
 }
 
 /** Takes the next start if it is near. The answer of a throttled line may come later than a start may be late. */
-async function nextStart(ports: LinePorts, line: Line, pace: Pace, maxMs: number): Promise<number | undefined> {
+async function nextToken(ports: LinePorts, line: Line, pace: Pace, maxMs: number): Promise<number | undefined> {
   const { clock } = ports;
   const { lateMs } = pace;
   for (let tries = 0; tries < maxTries; tries++) {
-    const slotMs = await takeNear(ports, line, pace, maxMs);
+    const slotMs = await acquireNear(ports, line, pace, maxMs);
     if (slotMs === undefined) return undefined;
     if (clock.now() - slotMs <= lateMs) return Math.ceil(slotMs);
   }
@@ -84,14 +84,14 @@ async function nextStart(ports: LinePorts, line: Line, pace: Pace, maxMs: number
  * question would be a write. An operator may have set a higher rate since, which leaves no start behind `latestMs`.
  * @param maxMs The start is at most so far away, in milliseconds.
  */
-export async function takeNear(
+export async function acquireNear(
   { flow, lines, clock }: LinePorts,
   { name }: Line,
   { intervalMs, list }: Pace,
   maxMs: number,
 ): Promise<number | undefined> {
   const nowMs = clock.now();
-  const known = flow.lines.nextStartOf(name) ?? 0;
+  const known = flow.lines.nextTokenOf(name) ?? 0;
   const latestMs = nowMs + aheadMs + intervalMs;
   if (known > nowMs + maxMs && known <= latestMs) return undefined;
   const want = { nowMs, intervalMs, aheadMs: maxMs, knownMs: known };
@@ -99,7 +99,7 @@ export async function takeNear(
     .take({ lines: list?.over(lines) ?? lines, clock }, name, want)
     .catch(unlessThrottled);
   // The task that gets none waits in the line, and those that come next would wait behind it.
-  flow.lines.noteNextStart(name, slotMs === undefined ? nowMs + maxMs + shortWaitMs : slotMs + intervalMs);
+  flow.lines.noteNextToken(name, slotMs === undefined ? nowMs + maxMs + shortWaitMs : slotMs + intervalMs);
   return slotMs;
 }
 
@@ -112,14 +112,14 @@ function unlessThrottled(error: unknown): undefined {
  * Moves the start of a late task of a slow rate to now, unless a later one was given away since: the next one is far
  * away.
  */
-function moveStart(
+function moveToken(
   lines: LinePorts["lines"],
   { name }: Line,
   { intervalMs, list }: Pace,
   { given, now }: { given: number; now: number },
 ): Promise<boolean> {
   const seenMs = given + intervalMs;
-  return list?.move(lines, name, { seenMs, toMs: now }) ?? lines.takeSlots(name, seenMs, now + intervalMs);
+  return list?.move(lines, name, { seenMs, toMs: now }) ?? lines.acquireTokens(name, seenMs, now + intervalMs);
 }
 
 /** True when a task that was submitted before waits in the line, or in the task's own shard of it. */
@@ -130,7 +130,7 @@ export async function isBehind(ports: LinePorts, line: Line, envelope: Envelope)
 }
 
 /** A task's place in a line. */
-export interface TakenPlace {
+export interface AcquiredPermit {
   line: Line;
   /** The bucket of the line's places that has it. */
   bucket: number;
@@ -153,47 +153,47 @@ export const justNowMs = 1_000;
  * @returns Undefined: there is no place.
  * @throws PortUnavailable
  */
-export async function takePlace(
+export async function acquirePermit(
   ports: LinePorts,
   message: TaskMessage,
   line: Line,
   type: TaskType,
-): Promise<TakenPlace | undefined> {
+): Promise<AcquiredPermit | undefined> {
   const { clock, flow, lines } = ports;
-  const { envelope, ticket, place: passed } = message;
+  const { envelope, ticket, passed } = message;
   const task = envelope.task_id;
   const now = clock.now();
   const untilMs = takenUntilMs(now, type);
   if (passed?.line === line.name && passed.untilMs > keptUntilMs(now - justNowMs, type))
     return { line, bucket: passed.bucket, untilMs: passed.untilMs, kept: true };
-  const keepIn = async ({ name, index }: Bucket, seenMs?: number): Promise<TakenPlace | undefined> => {
+  const keepIn = async ({ name, index }: Bucket, seenMs?: number): Promise<AcquiredPermit | undefined> => {
     const kept = await keepSeen(lines, name, { task, untilMs: seenMs }, (endMs) => keptAfterMs(endMs, now, type));
     return kept === undefined ? undefined : { line, bucket: index, untilMs: kept, kept: true };
   };
-  const sizes: Sizes = { limit: (await placesOf({ flow, lines }, type, line)) ?? 1, size: ports.bucketSize };
+  const sizes: Sizes = { limit: (await permitsOf({ flow, lines }, type, line)) ?? 1, size: ports.bucketSize };
   const given = ticket?.hasPermit ? bucketOf(line, ticket.bucket ?? 0, sizes) : undefined;
   const held = given && (await keepIn(given));
   if (held !== undefined) return held;
   const free = !(await isBehind(ports, line, envelope));
   const asked = given === undefined ? await bucketsAsked(ports, line, task, sizes) : [given];
-  const taken = free ? await takeOneOf(lines, asked, { task, untilMs }) : undefined;
+  const taken = free ? await acquireOneOf(lines, asked, { task, untilMs }) : undefined;
   if (taken !== undefined) return { line, bucket: taken, untilMs };
   if (given && (await takeOver(lines, given, { task, untilMs }))) return { line, bucket: given.index, untilMs };
   const own = asked[0] as Bucket;
   // A look, which the tasks of a batch share: hardly any of them has a place, and a refused write costs more.
-  const seenMs = (await lines.state(own.name)).places.get(task);
+  const seenMs = (await lines.state(own.name)).permits.get(task);
   return seenMs === undefined ? undefined : keepIn(own, seenMs);
 }
 
 /** Takes a place in the first of these buckets that has one. @returns The bucket's index. */
-async function takeOneOf(
+async function acquireOneOf(
   lines: Lines,
   buckets: readonly Bucket[],
-  { task, untilMs }: HeldPlace,
+  { task, untilMs }: TaskPermit,
 ): Promise<number | undefined> {
   for (const { name, index, room } of buckets) {
-    const taking = lines.takePlaces(name, [task], untilMs, room);
-    if (await sureWrite(lines, name, taking, hasPlace([task], untilMs))) return index;
+    const taking = lines.acquirePermits(name, [task], untilMs, room);
+    if (await sureWrite(lines, name, taking, hasPermit([task], untilMs))) return index;
   }
   return undefined;
 }
@@ -211,7 +211,7 @@ async function bucketsAsked(
   const asked = bucketsFor(line, task, sizes);
   if (bucketCount(sizes) === 1 || flow.lines.isSpread(line.name)) return asked;
   const own = bucketOf(line, 0, sizes);
-  if ((await lines.state(own.name)).places.size > own.room) return [own];
+  if ((await lines.state(own.name)).permits.size > own.room) return [own];
   flow.lines.noteSpread(line.name);
   return asked;
 }
@@ -225,12 +225,14 @@ const maxOnWay = 3;
  * and none would ever start.
  * @throws PortUnavailable
  */
-async function takeOver(lines: Lines, { name, room }: Bucket, to: HeldPlace): Promise<boolean> {
-  const { places } = await lines.state(name);
-  const onWay = [...places].filter(([, untilMs]) => placeStateOf(untilMs) === "onTheWay").sort(([, a], [, b]) => b - a);
+async function takeOver(lines: Lines, { name, room }: Bucket, to: TaskPermit): Promise<boolean> {
+  const { permits } = await lines.state(name);
+  const onWay = [...permits]
+    .filter(([, untilMs]) => permitStateOf(untilMs) === "onTheWay")
+    .sort(([, a], [, b]) => b - a);
   for (const [task, untilMs] of onWay.slice(0, maxOnWay)) {
-    const passing = lines.passPlace(name, { task, untilMs }, to, room);
-    if (await sureWrite(lines, name, passing, hasPlace([to.task], to.untilMs))) return true;
+    const passing = lines.passPermit(name, { task, untilMs }, to, room);
+    if (await sureWrite(lines, name, passing, hasPermit([to.task], to.untilMs))) return true;
   }
   return false;
 }
