@@ -2,7 +2,7 @@ import * as z from "zod";
 import { keys, waitingPartitions } from "../src/aws/table.ts";
 import { pause, resume } from "../src/core/extras/limits/manage-flow.ts";
 import { PortUnavailable } from "../src/core/model/errors.ts";
-import type { Lines, Sharded, WaitingKey, WantedToken } from "../src/core/ports/flow.ts";
+import type { Sharded, WaitingKey, WaitQueues, WantedToken } from "../src/core/ports/flow.ts";
 import type { Clock } from "../src/core/ports/tasks.ts";
 import type { TaskType } from "../src/core/task/task.ts";
 import { columns } from "../src/machine/columns.ts";
@@ -153,7 +153,7 @@ function setUp(options: Partial<TaskType>, { behind = () => 0, batch = 10 }: { b
         return call.apply(target, given);
       };
     },
-  }) as Lines & typeof lines;
+  }) as WaitQueues & typeof lines;
   const put = queues.put.bind(queues);
   const began = clock.now();
   queues.put = (tier, body, { delaySeconds = 0, ...more } = {}) => {

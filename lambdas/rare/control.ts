@@ -9,7 +9,6 @@ import { gateOf } from "../../src/aws/gate.ts";
 import { type newCorrelationId, type newId, randomBytes } from "../../src/aws/ids.ts";
 import { DynamoKeyStore } from "../../src/aws/key-store.ts";
 import { DynamoLimitEditor } from "../../src/aws/limit-editor.ts";
-import { DynamoLines } from "../../src/aws/lines.ts";
 import { CloudWatchHistory } from "../../src/aws/metric-history.ts";
 import type { SentTracing } from "../../src/aws/observed.ts";
 import { CloudWatchQueueAges } from "../../src/aws/queue-ages.ts";
@@ -21,6 +20,7 @@ import { SchedulerRules } from "../../src/aws/rules.ts";
 import { DynamoSchedules } from "../../src/aws/schedules.ts";
 import { DynamoSecretVersions } from "../../src/aws/secret-versions.ts";
 import { DynamoSignalLinks } from "../../src/aws/signal-links.ts";
+import { DynamoWaitQueues } from "../../src/aws/wait-queues.ts";
 import { webhookKeyOf, webhookKeySettings } from "../../src/aws/webhook-key.ts";
 import type { dispatchPorts, dispatchSettings, gateSettings } from "../../src/aws/wiring.ts";
 import type { AcknowledgePorts } from "../../src/core/control/acknowledge.ts";
@@ -91,7 +91,7 @@ export function rareRoutes(ports: ControlPorts) {
 
 const taskPorts = (ports: ControlPorts) => ({
   ...ports,
-  lines: new DynamoLines(ports.table, ports.clock.now),
+  lines: new DynamoWaitQueues(ports.table, ports.clock.now),
   deliveries: new DynamoDeliveries(ports.table),
   receivers: new DynamoReceivers(ports.table),
 });
@@ -120,7 +120,7 @@ function flowRoutes(ports: ControlPorts) {
     ...ports,
     types: ports.ownTypes,
     flowSettings: new DynamoFlowSettings(table),
-    lines: new DynamoLines(table, clock.now),
+    lines: new DynamoWaitQueues(table, clock.now),
     ages: new CloudWatchQueueAges(cloudWatch, clock, config.queueUrls, config.containerQueueUrls),
     retries: new DynamoRetryCounts(table),
     depths: new SqsQueueDepths(queueClient(), config.queueUrls, config.dlqUrls, config.containerQueueUrls),

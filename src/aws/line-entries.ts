@@ -1,8 +1,8 @@
 import type { Envelope } from "../core/model/envelope.ts";
 import { WrittenLater } from "../core/model/errors.ts";
-import { isOfLimit } from "../core/model/line.ts";
 import { shardOf } from "../core/model/line-shards.ts";
 import { tiers } from "../core/model/tier.ts";
+import { isOfLimit } from "../core/model/wait-queue.ts";
 import type { Sharded, Wait, WaitingEntry, WaitingKey, WaitingTask } from "../core/ports/flow.ts";
 import { bytesOf, unitBytes } from "../util/item-bytes.ts";
 import { type Consistency, type DynamoTable, type Item, isKnown } from "./dynamo-table.ts";
@@ -22,7 +22,7 @@ import { keys, shardIn, waitingPartitions, waitingPrefix } from "./table.ts";
  * A whole type or tier joins the line of a pause or a breaker at once: its entries are spread over 16 partitions. All
  * are read for its first tasks, in order. The entries of a limit's line are in the shards that the core says.
  */
-export class LineEntries {
+export class WaitQueueEntries {
   readonly #table: DynamoTable;
   readonly #onLater: (error: WrittenLater) => void;
 

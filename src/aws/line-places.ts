@@ -1,4 +1,4 @@
-import type { CountedTokens, LineState, NotedLimit } from "../core/ports/flow.ts";
+import type { CountedTokens, NotedLimit, WaitQueueState } from "../core/ports/flow.ts";
 import type { Item } from "./dynamo-table.ts";
 
 /** The start of the attributes of tasks' places. */
@@ -14,7 +14,7 @@ export const placedIn = (item: Item = {}): string[] =>
     .map((name) => name.slice(prefix.length));
 
 /** The state of a line as its item tells it. */
-export function stateOf(item: Item = {}): LineState {
+export function stateOf(item: Item = {}): WaitQueueState {
   const { next_slot_ms: nextTokenMs, check_id: id, check_at_ms: atMs, listed_ms: listedMs, sharded } = item;
   const { successor, successor_until_ms: untilMs, key_limit: keyLimit } = item;
   const listed = listedMs === undefined ? {} : { listedMs: Number(listedMs) };

@@ -4,9 +4,9 @@ import { reconcile } from "../core/schedules/reconcile.ts";
 import type { Config } from "../settings/config.ts";
 import { queueClient, tableClient } from "./clients.ts";
 import type { DynamoTable } from "./dynamo-table.ts";
-import { DynamoLines } from "./lines.ts";
 import { DynamoOpenTasks } from "./open-tasks.ts";
 import { SqsQueueDepths } from "./queue-depths.ts";
+import { DynamoWaitQueues } from "./wait-queues.ts";
 import type { dispatchSettings } from "./wiring.ts";
 
 type DispatchConfig = Config<(typeof dispatchSettings)[number]>;
@@ -25,6 +25,6 @@ export const lookWith = (config: DispatchConfig, ports: TablePorts, deadlineMs: 
 
 const lookingPorts = (config: DispatchConfig, { table, ...ports }: TablePorts) => ({
   ...ports,
-  lines: new DynamoLines(table, ports.clock.now),
+  lines: new DynamoWaitQueues(table, ports.clock.now),
   openTasks: new DynamoOpenTasks(tableClient(), config.table),
 });

@@ -47,7 +47,7 @@ function flowingPorts(config: Config<(typeof dispatchSettings)[number]>, log: Lo
 
 /** Loads what tasks of these types need, before the first of them comes. */
 async function preload(types: readonly TaskType[]): Promise<void> {
-  if (types.some(isLimited)) await Promise.all([loadLimits(), import("./lines.ts")]);
+  if (types.some(isLimited)) await Promise.all([loadLimits(), import("./wait-queues.ts")]);
   if (types.some(({ children }) => children !== undefined))
     await Promise.all([import("../core/extras/children/spawner.ts"), import("./children.ts")]);
 }
@@ -58,8 +58,8 @@ async function linesOf({
   clock,
   ...say
 }: Pick<WorkPorts, "clock" | "log" | "metrics"> & { table: DynamoTable }) {
-  const { DynamoLines } = await import("./lines.ts");
-  return new DynamoLines(table, clock.now, (error) => sayLater(say, error));
+  const { DynamoWaitQueues } = await import("./wait-queues.ts");
+  return new DynamoWaitQueues(table, clock.now, (error) => sayLater(say, error));
 }
 
 const signalUrlsOf = (table: DynamoTable, { apiUrl }: Config<"apiUrl">): NonNullable<WorkPorts["signalUrls"]> => ({

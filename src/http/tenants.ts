@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { countTenant, type TenantCounts } from "../core/control/list.ts";
 import { byName } from "../core/extras/limits/view-flow.ts";
-import { pauseName } from "../core/model/line.ts";
+import { pauseName } from "../core/model/wait-queue.ts";
 import type { FlowSettings, Pause } from "../core/ports/flow.ts";
 import type { Clock, Records } from "../core/ports/tasks.ts";
 import type { TenantList } from "../core/schedules/ports.ts";

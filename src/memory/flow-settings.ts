@@ -1,4 +1,4 @@
-import { breakersPrefix } from "../core/model/line.ts";
+import { breakersPrefix } from "../core/model/wait-queue.ts";
 import type {
   Breaker,
   FlowSetting,

@@ -8,7 +8,6 @@ import { MemoryBlobs } from "./blobs.ts";
 import type { FakeClock } from "./clock.ts";
 import { MemoryFamilies } from "./families.ts";
 import { MemoryFlowSettings } from "./flow-settings.ts";
-import { MemoryLines } from "./lines.ts";
 import { MemoryLists } from "./lists.ts";
 import { MemoryNotices } from "./notices.ts";
 import { MemoryOnceStore, MemoryOneOffs } from "./others.ts";
@@ -19,6 +18,7 @@ import { MemorySignalLinks } from "./signal-links.ts";
 import { MemoryStepStore } from "./steps.ts";
 import { MemoryUniqueKeys } from "./unique-keys.ts";
 import { MemoryUploads } from "./uploads.ts";
+import { MemoryWaitQueues } from "./wait-queues.ts";
 
 /**
  * Everything that a deployment stores, queues and schedules, in memory and empty, and the extras that follow its tasks.
@@ -30,7 +30,7 @@ export const memoryStores = (clock: FakeClock, steps = new MemoryStepStore()) =>
   queues: new MemoryQueues(clock),
   oneOffs: new MemoryOneOffs(),
   families: new MemoryFamilies(),
-  lines: new MemoryLines(),
+  lines: new MemoryWaitQueues(),
   flowSettings: new MemoryFlowSettings(),
   audit: new MemoryAuditLog(),
   steps,

@@ -1,8 +1,8 @@
 import { pause, resume } from "../core/extras/limits/manage-flow.ts";
 import { refusedSince } from "../core/limits/refusals.ts";
-import { pauseName } from "../core/model/line.ts";
 import { Problem } from "../core/model/problem.ts";
 import { type Tier, tiers } from "../core/model/tier.ts";
+import { pauseName } from "../core/model/wait-queue.ts";
 import { requestSweep } from "../core/pipeline/end/request-own-task.ts";
 import type { FlowSettings, Pause } from "../core/ports/flow.ts";
 import type { DispatchPorts } from "../core/ports/steps.ts";

@@ -20,9 +20,9 @@ import {
   waitingSince,
 } from "../core/extras/limits/view-flow.ts";
 import type { Identity } from "../core/model/identity.ts";
-import { type PauseTarget, pauseName } from "../core/model/line.ts";
 import { Problem } from "../core/model/problem.ts";
-import type { FlowSetting, FlowSettings, Lines, Pause } from "../core/ports/flow.ts";
+import { type PauseTarget, pauseName } from "../core/model/wait-queue.ts";
+import type { FlowSetting, FlowSettings, Pause, WaitQueues } from "../core/ports/flow.ts";
 import type { CatalogEntry } from "../core/task/catalog.ts";
 import { longestPerSeconds, maxPermits, maxStarts } from "../core/task/type-limits.ts";
 import type { RunsOn } from "../core/task/type-options.ts";
@@ -32,7 +32,7 @@ import type { TypeView } from "./views.ts";
 
 interface Ports extends FlowPorts {
   flowSettings: FlowSettings;
-  lines: Pick<Lines, "first" | "list" | "states"> & FlowPorts["lines"];
+  lines: Pick<WaitQueues, "first" | "list" | "states"> & FlowPorts["lines"];
 }
 
 export const acts = () => {

@@ -1,5 +1,5 @@
-import { maxIntervalMs } from "../core/extras/limits/line-ports.ts";
 import { maxInOne } from "../core/extras/limits/shards.ts";
+import { maxIntervalMs } from "../core/extras/limits/wait-queue-ports.ts";
 import { permitsPerUnit } from "../core/task/type-limits.ts";
 import type { Bottleneck } from "./bottleneck.ts";
 import { Durations } from "./durations.ts";

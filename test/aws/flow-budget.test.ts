@@ -6,9 +6,9 @@ import type { Context, SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import * as z from "zod";
 import { DynamoFlowSettings } from "../../src/aws/flow-settings.ts";
-import { DynamoLines } from "../../src/aws/lines.ts";
 import { createLog } from "../../src/aws/log.ts";
 import { SqsQueues } from "../../src/aws/queues.ts";
+import { DynamoWaitQueues } from "../../src/aws/wait-queues.ts";
 import { resume } from "../../src/core/extras/limits/manage-flow.ts";
 import { settingsAgeMs } from "../../src/core/ports/flow.ts";
 import { defineTask } from "../../src/core/task/task.ts";
@@ -67,7 +67,7 @@ const types = [
 const folder = mkdtempSync(join(tmpdir(), "offload-flow-budget-"));
 const cleanups: (() => Promise<void>)[] = [];
 let settings: DynamoFlowSettings;
-let lines: DynamoLines;
+let lines: DynamoWaitQueues;
 let resumePause: (type: string) => Promise<void>;
 let submitted: (type: string, input?: object) => Promise<string>;
 let receive: () => Promise<SQSEvent>;
@@ -124,7 +124,7 @@ beforeAll(async () => {
     }
   };
   settings = new DynamoFlowSettings(table.dynamoTable);
-  lines = new DynamoLines(table.dynamoTable, clock.now);
+  lines = new DynamoWaitQueues(table.dynamoTable, clock.now);
   resumePause = (type) => {
     const log = createLog("control");
     const sending = new SqsQueues(queues.client, queueUrls, dlqUrls, log);

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { breakerName, breakersPrefix, pauseName } from "../../src/core/model/line.ts";
+import { breakerName, breakersPrefix, pauseName } from "../../src/core/model/wait-queue.ts";
 import {
   type Breaker,
   type FlowSetting,

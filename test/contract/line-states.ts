@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import type { Lines, PlannedCheck } from "../../src/core/ports/flow.ts";
+import type { PlannedCheck, WaitQueues } from "../../src/core/ports/flow.ts";
 
 /** Epoch milliseconds. */
 export const untilMs = 1_800_000_000_000;
@@ -12,7 +12,7 @@ export const newLine = (): string => `concurrency/t-${randomUUID()}/acme/`;
 export const newPause = (): string => `pause/type/t-${randomUUID()}`;
 
 /** The promises of the places of a line. */
-export function describePlaces(lines: () => Lines): void {
+export function describePlaces(lines: () => WaitQueues): void {
   const placesIn = async (line: string) => Object.fromEntries((await lines().state(line)).permits);
   const idsOf = (count: number) => Array.from({ length: count }, () => randomUUID());
 
@@ -253,7 +253,7 @@ export function describePlaces(lines: () => Lines): void {
 }
 
 /** The promises of the starts of a line. */
-export function describeStarts(lines: () => Lines): void {
+export function describeStarts(lines: () => WaitQueues): void {
   describe("starts", () => {
     test("starts are given away by the one who knows the next one", async () => {
       const line = newLine();
@@ -329,7 +329,7 @@ export function describeStarts(lines: () => Lines): void {
 }
 
 /** The promises of the checks of lines, and of their list. */
-export function describeChecks(lines: () => Lines): void {
+export function describeChecks(lines: () => WaitQueues): void {
   describe("checks", () => {
     const checkOf = async (line: string) => (await lines().state(line)).check;
     /** Plans a check a second after the planned one. */

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DynamoTable, type Item } from "../../src/aws/dynamo-table.ts";
-import { DynamoLines } from "../../src/aws/lines.ts";
 import { keys, waitingPartitions } from "../../src/aws/table.ts";
-import type { Lines, PlannedCheck } from "../../src/core/ports/flow.ts";
-import { MemoryLines } from "../../src/memory/lines.ts";
+import { DynamoWaitQueues } from "../../src/aws/wait-queues.ts";
+import type { PlannedCheck, WaitQueues } from "../../src/core/ports/flow.ts";
+import { MemoryWaitQueues } from "../../src/memory/wait-queues.ts";
 import { bytesOf, unitBytes } from "../../src/util/item-bytes.ts";
 import { emulatedTable } from "./emulators.ts";
 import { newLine, newPause } from "./line-states.ts";
@@ -11,18 +11,18 @@ import { describeLines, kib, newTask, purgeAt, waitOf } from "./lines.ts";
 
 const now = () => 1_800_000_000_000;
 
-describeLines("lines in memory", async () => ({ lines: new MemoryLines(), close: async () => {} }));
+describeLines("lines in memory", async () => ({ lines: new MemoryWaitQueues(), close: async () => {} }));
 
 describeLines("lines in DynamoDB", async () => {
   const { dynamoTable, close } = await emulatedTable();
-  return { lines: new DynamoLines(dynamoTable, now), close };
+  return { lines: new DynamoWaitQueues(dynamoTable, now), close };
 });
 
 describe("the list of lines in DynamoDB, whose entry is a write of its own", () => {
   /** Lines whose first request of an operation on the list is preceded by `act`, and all keys that are written. */
-  async function setUp(operation = "", act: (lines: DynamoLines) => Promise<void> = () => Promise.resolve()) {
+  async function setUp(operation = "", act: (lines: DynamoWaitQueues) => Promise<void> = () => Promise.resolve()) {
     const { documents, table, dynamoTable, close } = await emulatedTable();
-    const lines = new DynamoLines(dynamoTable, clock.now);
+    const lines = new DynamoWaitQueues(dynamoTable, clock.now);
     const written: string[] = [];
     let left = 1;
     const send = async (command: { constructor: { name: string }; input: { Key?: Item } }) => {
@@ -32,13 +32,13 @@ describe("the list of lines in DynamoDB, whose entry is a write of its own", () 
       if (/^(Update|Delete|Put)/.test(command.constructor.name)) written.push(isOfList ? "list" : "line");
       return documents.send(command as never);
     };
-    const interrupted = new DynamoLines(new DynamoTable({ send } as never, table), clock.now);
+    const interrupted = new DynamoWaitQueues(new DynamoTable({ send } as never, table), clock.now);
     return { lines, interrupted, written, dynamoTable, close };
   }
 
   const clock = { nowMs: now(), now: () => clock.nowMs };
-  const checkOf = async (lines: Lines, line: string) => (await lines.state(line)).check as PlannedCheck;
-  const planNext = async (lines: Lines, line: string, id: string) => {
+  const checkOf = async (lines: WaitQueues, line: string) => (await lines.state(line)).check as PlannedCheck;
+  const planNext = async (lines: WaitQueues, line: string, id: string) => {
     const seen = await checkOf(lines, line);
     expect(await lines.planCheck(line, { id, atMs: seen.atMs + 60_000 }, seen)).toBe(true);
   };
@@ -164,10 +164,10 @@ describe("the list of lines in DynamoDB, whose entry is a write of its own", () 
 
 describe("the messages of a line in DynamoDB", () => {
   let table: Awaited<ReturnType<typeof emulatedTable>>;
-  let lines: DynamoLines;
+  let lines: DynamoWaitQueues;
   beforeAll(async () => {
     table = await emulatedTable();
-    lines = new DynamoLines(table.dynamoTable, now);
+    lines = new DynamoWaitQueues(table.dynamoTable, now);
   });
   afterAll(() => table.close());
 

@@ -2,12 +2,12 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Envelope, largestEnvelopeBytes } from "../../src/core/model/envelope.ts";
 import { allShards, shardOf } from "../../src/core/model/line-shards.ts";
-import type { Lines, Wait, WaitingTask } from "../../src/core/ports/flow.ts";
+import type { Wait, WaitingTask, WaitQueues } from "../../src/core/ports/flow.ts";
 import { describeChecks, describePlaces, describeStarts, newLine, newPause, untilMs } from "./line-states.ts";
 
 /** An implementation of `Lines`. */
 export interface LinesUnderTest {
-  lines: Lines;
+  lines: WaitQueues;
   close(): Promise<void>;
 }
 
@@ -43,7 +43,7 @@ const largeTasks = (): WaitingTask[] =>
 export function describeLines(name: string, make: () => Promise<LinesUnderTest>): void {
   describe(name, () => {
     let under: LinesUnderTest;
-    let lines: Lines;
+    let lines: WaitQueues;
     beforeAll(async () => {
       under = await make();
       lines = under.lines;
@@ -154,7 +154,7 @@ export function describeLines(name: string, make: () => Promise<LinesUnderTest>)
 
 interface Waiting {
   newLine(): string;
-  lines(): Lines;
+  lines(): WaitQueues;
   addAll(line: string, tasks: readonly WaitingTask[]): Promise<void>;
   idsIn(line: string, limit?: number): Promise<string[]>;
   tasksIn(line: string, limit?: number): Promise<WaitingTask[]>;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { pauseName } from "../../src/core/model/line.ts";
+import { pauseName } from "../../src/core/model/wait-queue.ts";
 import type { Delivery } from "../../src/core/ports/webhooks.ts";
 import { MemoryDeliveries } from "../../src/memory/deliveries.ts";
 import { MemoryFlowSettings } from "../../src/memory/flow-settings.ts";

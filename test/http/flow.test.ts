@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { PortUnavailable, Unavailable } from "../../src/core/model/errors.ts";
-import { pauseName } from "../../src/core/model/line.ts";
+import { pauseName } from "../../src/core/model/wait-queue.ts";
 import { gate, typeOf } from "../support/memory-pipeline.ts";
 import { type Ask, ada, ask, caller, gina, olga, problem, sam, served } from "../support/served.ts";
 

@@ -1,5 +1,5 @@
-import { breakerName } from "../../src/core/model/line.ts";
 import type { TaskRecord } from "../../src/core/model/record.ts";
+import { breakerName } from "../../src/core/model/wait-queue.ts";
 import type { Breaker } from "../../src/core/ports/flow.ts";
 import type { Lives, Watched } from "./lives.ts";
 

@@ -1,5 +1,5 @@
-import { type PauseTarget, pauseName, pausesOf } from "../../src/core/model/line.ts";
 import type { TaskRecord } from "../../src/core/model/record.ts";
+import { type PauseTarget, pauseName, pausesOf } from "../../src/core/model/wait-queue.ts";
 import type { TaskContext } from "../../src/core/task/context.ts";
 import { BreakerLaws, inputIn, keyIn } from "./breaker-laws.ts";
 import { HandOverLaws } from "./hand-over-laws.ts";

@@ -517,7 +517,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a line without a free place is looked at every twenty minutes",
-    file: "extras/limits/line-ports.ts",
+    file: "extras/limits/wait-queue-ports.ts",
     find: "maxIntervalMs = 240_000",
     replace: "maxIntervalMs = 1_200_000",
     test: "test/core/extras/limits/watch-line.test.ts",
@@ -540,7 +540,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a place that is passed on after a long time is looked at as late as before",
-    file: "extras/limits/line-ports.ts",
+    file: "extras/limits/wait-queue-ports.ts",
     in: "planSooner",
     find: "if (!stands(ports, planned) || planned.atMs <= at.atMs) return;",
     replace: "if (!stands(ports, planned) || planned.atMs <= at.atMs + 1e9) return;",
@@ -548,7 +548,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: nothing follows a check of a line that comes before it is noted",
-    file: "extras/limits/line-ports.ts",
+    file: "extras/limits/wait-queue-ports.ts",
     in: "plan",
     find: "if (now < check.atMs) return true;",
     replace: "if (now < check.atMs + 1e9) return true;",

@@ -1,5 +1,5 @@
 import { guardMs } from "../../src/core/extras/limits/breaker.ts";
-import { type PauseTarget, pauseName } from "../../src/core/model/line.ts";
+import { type PauseTarget, pauseName } from "../../src/core/model/wait-queue.ts";
 import { pause as wait } from "./batches.ts";
 import { shopType } from "./breaker-laws.ts";
 import { callSubmit, identities, longestTurnSeconds } from "./clients.ts";

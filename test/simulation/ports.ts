@@ -6,7 +6,7 @@ import type { WorkPorts } from "../../src/core/pipeline/work/work-message.ts";
 import type { BlobEntry, BlobList, Blobs } from "../../src/core/ports/blob.ts";
 import type { EndPorts } from "../../src/core/ports/extra.ts";
 import type { Families } from "../../src/core/ports/family.ts";
-import type { Lines } from "../../src/core/ports/flow.ts";
+import type { WaitQueues } from "../../src/core/ports/flow.ts";
 import type { StepOwner, StepStore, StoredEntry } from "../../src/core/ports/steps.ts";
 import type { Clock, Log, OneOffs, Queues, Watchdog } from "../../src/core/ports/tasks.ts";
 import { noTracing } from "../../src/core/ports/tracing.ts";
@@ -164,7 +164,7 @@ export function flowPortsFor(
 ): Pick<WorkPorts, "lines" | "flowSettings" | "flow" | "limiter" | "audit" | "bucketSize" | "maxInOne" | "shareMs"> {
   const clock = clockFor(world, from);
   const flowSettings = asking(world, from, "settings", world.flowSettings);
-  const lines = asking<Lines>(world, from, "lines", world.lines);
+  const lines = asking<WaitQueues>(world, from, "lines", world.lines);
   const { FlowBook } = world.core.flowBook;
   const audit = asking(world, from, "audit", world.audit);
   const { bucketSize, maxInOne, shareMs } = world;

@@ -1,6 +1,6 @@
-import { type PauseTarget, pauseName, pausesOf } from "../../src/core/model/line.ts";
 import type { TaskRecord } from "../../src/core/model/record.ts";
-import type { CountedTokens, LineState } from "../../src/core/ports/flow.ts";
+import { type PauseTarget, pauseName, pausesOf } from "../../src/core/model/wait-queue.ts";
+import type { CountedTokens, WaitQueueState } from "../../src/core/ports/flow.ts";
 import { keyIn } from "./breaker-laws.ts";
 import type { Lives, Watched } from "./lives.ts";
 
@@ -85,7 +85,7 @@ export class RateLaws {
   }
 
   /** A start is taken from all rates, or from none. */
-  gave(line: string, before: LineState, after: LineState): void {
+  gave(line: string, before: WaitQueueState, after: WaitQueueState): void {
     if (!line.startsWith(`rate/${listedType}/`) || before.starts === after.starts) return;
     const grown = listedRates
       .slice(1)

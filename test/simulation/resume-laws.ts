@@ -1,6 +1,6 @@
 import { guardFailures, guardMs } from "../../src/core/extras/limits/breaker.ts";
-import { type PauseTarget, pauseName } from "../../src/core/model/line.ts";
 import type { TaskRecord } from "../../src/core/model/record.ts";
+import { type PauseTarget, pauseName } from "../../src/core/model/wait-queue.ts";
 import { byItself } from "../../src/core/ports/audit.ts";
 import type { FlowSetting } from "../../src/core/ports/flow.ts";
 import type { Lives } from "./lives.ts";

@@ -1,15 +1,15 @@
 import { allShards, shardOf } from "../../src/core/model/line-shards.ts";
 import type {
   CountedTokens,
-  LineState,
   Successor,
   TaskPermit,
   Wait,
   WaitingEntry,
   WaitingKey,
   WaitingTask,
+  WaitQueueState,
 } from "../../src/core/ports/flow.ts";
-import { MemoryLines } from "../../src/memory/lines.ts";
+import { MemoryWaitQueues } from "../../src/memory/wait-queues.ts";
 import type { FlowLaws } from "./flow-laws.ts";
 import { listedType } from "./rate-laws.ts";
 import type { TurnLaws } from "./turn-laws.ts";
@@ -31,7 +31,7 @@ interface Apart {
  * The lines of a world, with a witness of who goes first. In some worlds a message is no part of its entry: a late try
  * of an addition may bring the entry alone.
  */
-export class SeenLines extends MemoryLines {
+export class SeenLines extends MemoryWaitQueues {
   readonly #laws: () => FlowLaws;
   /** Names of all lines that tasks ever waited in. */
   readonly names = new Set<string>();
@@ -152,7 +152,7 @@ export class SeenLines extends MemoryLines {
     return taken;
   }
 
-  override async releasePermit(bucket: string, task: string, untilMs: number): Promise<LineState | undefined> {
+  override async releasePermit(bucket: string, task: string, untilMs: number): Promise<WaitQueueState | undefined> {
     this.#laws().waits(lineOf(bucket), task);
     this.#turns.waits(lineOf(bucket), task);
     return super.releasePermit(bucket, task, untilMs);

@@ -14,7 +14,7 @@ import { fixedWebhookKey, type SecretPorts } from "../../src/core/notify/secret.
 import type { EntryPorts } from "../../src/core/pipeline/send/keep-entries.ts";
 import type { SubmitPorts } from "../../src/core/pipeline/submit/submit-ports.ts";
 import type { EndPorts } from "../../src/core/ports/extra.ts";
-import type { FlowSettings, Lines } from "../../src/core/ports/flow.ts";
+import type { FlowSettings, WaitQueues } from "../../src/core/ports/flow.ts";
 import type { Tracing } from "../../src/core/ports/tasks.ts";
 import type { AppSchedulePorts } from "../../src/core/schedules/manage-app-schedules.ts";
 import type { ScheduleWritePorts } from "../../src/core/schedules/manage-schedules.ts";
@@ -52,7 +52,6 @@ import { MemoryFamilies } from "../../src/memory/families.ts";
 import { MemoryFlowSettings } from "../../src/memory/flow-settings.ts";
 import { MemoryKeys } from "../../src/memory/keys.ts";
 import { MemoryLimits } from "../../src/memory/limits.ts";
-import { MemoryLines } from "../../src/memory/lines.ts";
 import { MemoryChannels } from "../../src/memory/push.ts";
 import type { MemoryQueues } from "../../src/memory/queues.ts";
 import { MemoryReceivers } from "../../src/memory/receivers.ts";
@@ -67,6 +66,7 @@ import { MemorySecretVersions } from "../../src/memory/secret-versions.ts";
 import { MemorySignalLinks } from "../../src/memory/signal-links.ts";
 import { MemoryStepStore } from "../../src/memory/steps.ts";
 import { MemoryTaskLogs } from "../../src/memory/task-logs.ts";
+import { MemoryWaitQueues } from "../../src/memory/wait-queues.ts";
 import { MemoryWaits } from "../../src/memory/waits.ts";
 import { openApiDocument } from "../../src/openapi/document.ts";
 import { files as acts } from "../../src/operations/index.ts";
@@ -170,7 +170,7 @@ type AppPorts = Omit<SubmitApiPorts, "batch"> &
   KeyPorts &
   TenantReadPorts &
   TenantLimitPorts & { history: MetricHistory } & AuditPorts & {
-    lines: Lines;
+    lines: WaitQueues;
     flowSettings: FlowSettings;
     deployments: Deployments;
   } & EntryPorts &
@@ -210,7 +210,7 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
     key: fixedWebhookKey(Buffer.alloc(32, 7).toString("base64")),
     versions: new MemorySecretVersions(),
     waits: new MemoryWaits(10),
-    lines: new MemoryLines(),
+    lines: new MemoryWaitQueues(),
     flowSettings: new MemoryFlowSettings(),
     steps,
     extras: followers(steps),

@@ -12,7 +12,6 @@ import { DynamoFamilies } from "../../src/aws/families.ts";
 import { DynamoFlowSettings } from "../../src/aws/flow-settings.ts";
 import { DynamoKeyStore } from "../../src/aws/key-store.ts";
 import { DynamoLimitEditor } from "../../src/aws/limit-editor.ts";
-import { DynamoLines } from "../../src/aws/lines.ts";
 import { DynamoLists } from "../../src/aws/lists.ts";
 import { DynamoOnceStore } from "../../src/aws/once-store.ts";
 import { DynamoReceivers } from "../../src/aws/receivers.ts";
@@ -24,6 +23,7 @@ import { DynamoStepStore } from "../../src/aws/step-store.ts";
 import { DynamoFirings } from "../../src/aws/tenants.ts";
 import { DynamoUniqueKeys } from "../../src/aws/unique-keys.ts";
 import { DynamoUploads } from "../../src/aws/uploads.ts";
+import { DynamoWaitQueues } from "../../src/aws/wait-queues.ts";
 import { FlowBook } from "../../src/core/extras/limits/flow-book.ts";
 import { breakerAt } from "../../src/core/extras/limits/keyed-breakers.ts";
 import { breakerOf, limitsOf, stopOf } from "../../src/core/extras/limits/limit-lines.ts";
@@ -100,7 +100,7 @@ const waiting = (input?: unknown): WaitingTask => ({
 });
 
 const other: WaitingTask = { ...waiting(), taskId: id(9), createdAt: "2027-01-01T00:00:01.000Z" };
-const lines = ({ table }: Place) => new DynamoLines(table, () => atMs);
+const lines = ({ table }: Place) => new DynamoWaitQueues(table, () => atMs);
 const large = { text: "x".repeat(2_000) };
 
 const book = ({ table }: Place) =>

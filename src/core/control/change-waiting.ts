@@ -1,11 +1,11 @@
 import type { Changed } from "../model/change.ts";
 import { type Envelope, latestCreatedAt } from "../model/envelope.ts";
 import { Overtaken } from "../model/errors.ts";
-import { lineOf } from "../model/line.ts";
 import { noSuchTask, Problem } from "../model/problem.ts";
 import { isKept, iso, statusAt, type TaskRecord } from "../model/record.ts";
 import type { Status } from "../model/status.ts";
 import type { Tier } from "../model/tier.ts";
+import { lineOf } from "../model/wait-queue.ts";
 import { dispatch, longestDelaySeconds } from "../pipeline/send/dispatch.ts";
 import * as extras from "../pipeline/send/extras.ts";
 import type { EntryPorts } from "../pipeline/send/keep-entries.ts";
@@ -14,7 +14,7 @@ import { reportInputChanged, reportMoved, reportRescheduled } from "../pipeline/
 import { sameRetention } from "../pipeline/send/retention.ts";
 import { isUnstarted, movedStart, waitingEnvelope } from "../pipeline/send/waiting-task.ts";
 import type { EndPorts } from "../ports/extra.ts";
-import type { Lines, Wait } from "../ports/flow.ts";
+import type { Wait, WaitQueues } from "../ports/flow.ts";
 import type { DispatchPorts } from "../ports/steps.ts";
 import { type GivenInput, storeGiven } from "./given-input.ts";
 import { notAtHand, notWaiting, runNow, stillWaits, waitsForItsTime } from "./run-now.ts";
@@ -83,7 +83,7 @@ const notYours = () =>
   new Problem("not_waiting", "Only a task that has not started can be moved; an operator can move a retry, too.");
 
 export interface MovePorts extends DispatchPorts {
-  lines: Pick<Lines, "find" | "remove">;
+  lines: Pick<WaitQueues, "find" | "remove">;
 }
 
 /**

@@ -40,7 +40,7 @@ export interface Wait extends WaitingKey {
 }
 
 /** The part of a line that decides which task starts. */
-export interface LineState {
+export interface WaitQueueState {
   /** Tasks that have a place, and until when: epoch milliseconds. A place that has ended may be dropped by anybody. */
   permits: ReadonlyMap<string, number>;
   /** Epoch milliseconds of the first start that the rate has not given away. Absent: none was given. */
@@ -135,7 +135,7 @@ export interface WantedToken {
  * Lines of waiting tasks. All methods throw `PortUnavailable`. All reads but `orders` are consistent. Contract
  * suite: `test/contract/lines.ts`.
  */
-export interface Lines {
+export interface WaitQueues {
   /** Adds a task to a line. A task that is in the line already keeps its turn, and waits with the new id. */
   add(line: string, task: WaitingTask, purgeAt: number): Promise<void>;
   /**
@@ -167,9 +167,9 @@ export interface Lines {
    * @param shards Those of a limit's line that are read. Absent: 0.
    */
   orders(line: string, limit: number, after?: string, shards?: readonly number[]): Promise<string[]>;
-  state(line: string): Promise<LineState>;
+  state(line: string): Promise<WaitQueueState>;
   /** The states of several lines, in the same order. */
-  states(lines: readonly string[]): Promise<LineState[]>;
+  states(lines: readonly string[]): Promise<WaitQueueState[]>;
   /**
    * Takes a place for each of these tasks. Changes nothing and returns false when one of them has a place, or there
    * would be more than `limit`.
@@ -192,13 +192,13 @@ export interface Lines {
    * Takes a task's place back if it ends at this time, and returns the line's state after it. Returns undefined when it
    * has no such place.
    */
-  releasePermit(line: string, task: string, untilMs: number): Promise<LineState | undefined>;
+  releasePermit(line: string, task: string, untilMs: number): Promise<WaitQueueState | undefined>;
   /**
    * Passes a task's place on to another one, if it ends at this time, and returns the line's state after it. Changes
    * nothing and returns undefined when the task has no such place, the other one has a place, or there are more places
    * than `limit`.
    */
-  passPermit(line: string, from: TaskPermit, to: TaskPermit, limit: number): Promise<LineState | undefined>;
+  passPermit(line: string, from: TaskPermit, to: TaskPermit, limit: number): Promise<WaitQueueState | undefined>;
   /**
    * Notes a worker that waits for one of the places. Changes nothing and returns false when another one waits until
    * after `nowMs`.
@@ -231,7 +231,7 @@ export interface Lines {
   /** Notes the limit of an input. Changes nothing and returns false when that of a later input is noted. */
   noteLimit(line: string, limit: NotedLimit): Promise<boolean>;
   /** Notes that tasks wait in the line's shards above 0, and returns the line's state after it. */
-  shard(line: string): Promise<LineState>;
+  shard(line: string): Promise<WaitQueueState>;
   /** Notes that no task waits in the line's shards above 0. Does nothing while a check is planned. */
   unshard(line: string): Promise<void>;
   /**

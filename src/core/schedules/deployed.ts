@@ -4,7 +4,7 @@ import { internalTypeNames, systemTenant } from "../model/internal-names.ts";
 import type { TaskRecord } from "../model/record.ts";
 import { submit } from "../pipeline/submit/submit.ts";
 import { dayOf } from "../ports/blob.ts";
-import type { Lines } from "../ports/flow.ts";
+import type { WaitQueues } from "../ports/flow.ts";
 import type { DispatchPorts } from "../ports/steps.ts";
 import type { OpenTasks } from "../ports/tasks.ts";
 import { internalTypes } from "../task/internal-types.ts";
@@ -92,7 +92,7 @@ async function requestPurge(ports: DispatchPorts): Promise<string> {
 
 interface LookPorts extends DispatchPorts {
   openTasks: OpenTasks;
-  lines: Lines;
+  lines: WaitQueues;
 }
 
 /** Parts of the table that a look reads, at most: with 1 MB each, $0.03. The daily pass reads the rest. */

@@ -3,11 +3,11 @@ import type { Changed } from "../model/change.ts";
 import { classify } from "../model/classify.ts";
 import { type Envelope, latestCreatedAt } from "../model/envelope.ts";
 import { PermanentError, PortUnavailable } from "../model/errors.ts";
-import { entryMarginSeconds, longestLineSeconds } from "../model/line.ts";
 import { isKept, iso, type TaskRecord } from "../model/record.ts";
 import { isTerminal } from "../model/status.ts";
 import { waitsForTurn } from "../model/suspension.ts";
 import { type Tier, tiers } from "../model/tier.ts";
+import { entryMarginSeconds, longestLineSeconds } from "../model/wait-queue.ts";
 import { closeIfFull, isFamilyFull } from "../pipeline/end/close-family.ts";
 import { failForGood } from "../pipeline/end/dead-letter.ts";
 import { expiryOf } from "../pipeline/end/expiry.ts";
@@ -20,7 +20,7 @@ import { keptEnvelope, newestKept } from "../pipeline/send/kept-input.ts";
 import { reportChanged } from "../pipeline/send/report.ts";
 import { withdraw } from "../pipeline/submit/admit-task.ts";
 import type { EndPorts } from "../ports/extra.ts";
-import type { Lines } from "../ports/flow.ts";
+import type { WaitQueues } from "../ports/flow.ts";
 import type { OpenTasks, QueueDepth, QueueDepths } from "../ports/tasks.ts";
 import { lastReconcile, type ReconcilePass, saveReconcile } from "./reconcile-state.ts";
 
@@ -34,7 +34,7 @@ import { lastReconcile, type ReconcilePass, saveReconcile } from "./reconcile-st
 export interface ReconcilePorts extends EndPorts {
   openTasks: OpenTasks;
   depths: QueueDepths;
-  lines: Lines;
+  lines: WaitQueues;
 }
 
 /** Parts of the table that a pass reads, at most: with 1 MB each, about two million records for $0.03. */

@@ -1,15 +1,15 @@
 import type { Envelope } from "../../model/envelope.ts";
 import { PortUnavailable } from "../../model/errors.ts";
-import type { Line } from "../../model/line.ts";
-import type { Lines, TaskPermit } from "../../ports/flow.ts";
+import type { WaitQueue } from "../../model/wait-queue.ts";
+import type { TaskPermit, WaitQueues } from "../../ports/flow.ts";
 import type { TaskMessage } from "../../task/puller.ts";
 import type { TaskType } from "../../task/task.ts";
 import { type Pace, paceOf, permitsOf, slowMs } from "./limit-lines.ts";
-import { aheadMs, type LinePorts } from "./line-ports.ts";
 import { keptAfterMs, keptUntilMs, permitStateOf, takenUntilMs } from "./place-book.ts";
 import { startsOf } from "./rate-list.ts";
 import { type Bucket, bucketCount, bucketOf, bucketsFor, type Sizes, shardFor } from "./shards.ts";
 import { hasPermit, keepSeen, sureWrite } from "./sure-write.ts";
+import { aheadMs, type WaitQueuePorts } from "./wait-queue-ports.ts";
 
 /**
  * A task that never waited takes a start that is at most this far away, in milliseconds, and its worker waits for it:
@@ -27,9 +27,9 @@ const maxTries = 3;
  * @returns `stopped`: it waits in the line.
  */
 export async function acquireToken(
-  ports: LinePorts,
+  ports: WaitQueuePorts,
   { envelope, ticket }: TaskMessage,
-  line: Line,
+  line: WaitQueue,
   type: TaskType,
 ): Promise<{ slotMs?: number } | "stopped"> {
   const { clock } = ports;
@@ -51,9 +51,9 @@ export async function acquireToken(
  * @returns False: the next start is far away.
  */
 export async function untilStart(
-  ports: LinePorts,
+  ports: WaitQueuePorts,
   { type }: TaskMessage,
-  line: Line,
+  line: WaitQueue,
   slotMs: number,
 ): Promise<boolean> {
   const { clock } = ports;
@@ -68,7 +68,12 @@ export async function untilStart(
 }
 
 /** Takes the next start if it is near. The answer of a throttled line may come later than a start may be late. */
-async function nextToken(ports: LinePorts, line: Line, pace: Pace, maxMs: number): Promise<number | undefined> {
+async function nextToken(
+  ports: WaitQueuePorts,
+  line: WaitQueue,
+  pace: Pace,
+  maxMs: number,
+): Promise<number | undefined> {
   const { clock } = ports;
   const { lateMs } = pace;
   for (let tries = 0; tries < maxTries; tries++) {
@@ -85,8 +90,8 @@ async function nextToken(ports: LinePorts, line: Line, pace: Pace, maxMs: number
  * @param maxMs The start is at most so far away, in milliseconds.
  */
 export async function acquireNear(
-  { flow, lines, clock }: LinePorts,
-  { name }: Line,
+  { flow, lines, clock }: WaitQueuePorts,
+  { name }: WaitQueue,
   { intervalMs, list }: Pace,
   maxMs: number,
 ): Promise<number | undefined> {
@@ -113,8 +118,8 @@ function unlessThrottled(error: unknown): undefined {
  * away.
  */
 function moveToken(
-  lines: LinePorts["lines"],
-  { name }: Line,
+  lines: WaitQueuePorts["lines"],
+  { name }: WaitQueue,
   { intervalMs, list }: Pace,
   { given, now }: { given: number; now: number },
 ): Promise<boolean> {
@@ -123,7 +128,7 @@ function moveToken(
 }
 
 /** True when a task that was submitted before waits in the line, or in the task's own shard of it. */
-export async function isBehind(ports: LinePorts, line: Line, envelope: Envelope): Promise<boolean> {
+export async function isBehind(ports: WaitQueuePorts, line: WaitQueue, envelope: Envelope): Promise<boolean> {
   const { shard = 0 } = await shardFor(ports, line, envelope.task_id);
   const [first] = await ports.lines.first(line.name, 1, [shard]);
   return first !== undefined && first.createdAt < envelope.enqueued_at && first.taskId !== envelope.task_id;
@@ -131,7 +136,7 @@ export async function isBehind(ports: LinePorts, line: Line, envelope: Envelope)
 
 /** A task's place in a line. */
 export interface AcquiredPermit {
-  line: Line;
+  line: WaitQueue;
   /** The bucket of the line's places that has it. */
   bucket: number;
   /** Epoch milliseconds. */
@@ -154,9 +159,9 @@ export const justNowMs = 1_000;
  * @throws PortUnavailable
  */
 export async function acquirePermit(
-  ports: LinePorts,
+  ports: WaitQueuePorts,
   message: TaskMessage,
-  line: Line,
+  line: WaitQueue,
   type: TaskType,
 ): Promise<AcquiredPermit | undefined> {
   const { clock, flow, lines } = ports;
@@ -187,7 +192,7 @@ export async function acquirePermit(
 
 /** Takes a place in the first of these buckets that has one. @returns The bucket's index. */
 async function acquireOneOf(
-  lines: Lines,
+  lines: WaitQueues,
   buckets: readonly Bucket[],
   { task, untilMs }: TaskPermit,
 ): Promise<number | undefined> {
@@ -203,8 +208,8 @@ async function acquireOneOf(
  * than its share: an earlier release puts all places of a line there.
  */
 async function bucketsAsked(
-  { flow, lines }: LinePorts,
-  line: Line,
+  { flow, lines }: WaitQueuePorts,
+  line: WaitQueue,
   task: string,
   sizes: Sizes,
 ): Promise<readonly Bucket[]> {
@@ -225,7 +230,7 @@ const maxOnWay = 3;
  * and none would ever start.
  * @throws PortUnavailable
  */
-async function takeOver(lines: Lines, { name, room }: Bucket, to: TaskPermit): Promise<boolean> {
+async function takeOver(lines: WaitQueues, { name, room }: Bucket, to: TaskPermit): Promise<boolean> {
   const { permits } = await lines.state(name);
   const onWay = [...permits]
     .filter(([, untilMs]) => permitStateOf(untilMs) === "onTheWay")

@@ -1,19 +1,7 @@
-import type { Line } from "../../model/line.ts";
 import { permitIn } from "../../model/ticket.ts";
-import type { LineState, PlannedCheck, WaitingEntry } from "../../ports/flow.ts";
+import type { WaitQueue } from "../../model/wait-queue.ts";
+import type { PlannedCheck, WaitingEntry, WaitQueueState } from "../../ports/flow.ts";
 import { strictOf } from "../../task/type-limits.ts";
-import {
-  type Known,
-  type LinePorts,
-  latestMs,
-  maxAdmitted,
-  maxIntervalMs,
-  maxTries,
-  nothing,
-  planSooner,
-  type Rest,
-  soonMs,
-} from "./line-ports.ts";
 import { onTheWayUntilMs, permitStateOf } from "./place-book.ts";
 import { leaveToOthers, ownMessages, sendAll } from "./send-all.ts";
 import {
@@ -30,6 +18,18 @@ import {
 } from "./shards.ts";
 import { turnsOf } from "./strict-order.ts";
 import { hasPermit, sureWrite } from "./sure-write.ts";
+import {
+  type Known,
+  latestMs,
+  maxAdmitted,
+  maxIntervalMs,
+  maxTries,
+  nothing,
+  planSooner,
+  type Rest,
+  soonMs,
+  type WaitQueuePorts,
+} from "./wait-queue-ports.ts";
 
 /** Tasks that get a place together. */
 const maxTogether = 10;
@@ -38,12 +38,12 @@ const maxTogether = 10;
  * The number of tasks that a call lets go together. A worker admits one, which it takes itself: the other free places
  * are those of workers that end tasks at this moment, and a task that went there by message would pass the queue.
  */
-const maxOf = ({ puller }: LinePorts): number => (puller === undefined ? maxTogether : puller.isFree ? 1 : 0);
+const maxOf = ({ puller }: WaitQueuePorts): number => (puller === undefined ? maxTogether : puller.isFree ? 1 : 0);
 
 /** The places of a bucket, as a call knows them. */
 interface Seen {
   bucket: Bucket;
-  state: LineState;
+  state: WaitQueueState;
   permits: Map<string, number>;
 }
 
@@ -53,7 +53,12 @@ interface Seen {
  * else has done so.
  * @throws PortUnavailable
  */
-export async function admitByPermits(ports: LinePorts, line: Line, limit: number, known: Known): Promise<Rest> {
+export async function admitByPermits(
+  ports: WaitQueuePorts,
+  line: WaitQueue,
+  limit: number,
+  known: Known,
+): Promise<Rest> {
   const { changed, added } = known;
   const sizes = { limit, size: ports.bucketSize };
   const buckets = changed === undefined ? bucketsOf(line, sizes) : [bucketOf(line, changed.index, sizes)];
@@ -78,21 +83,25 @@ type Step = { as: "rest"; rest: Rest } | { as: "let go" | "refused" };
  * The line's own state, for a caller that has changed another bucket of a sharded line. Undefined: it is among the
  * states that the caller reads, or the line is not sharded.
  */
-async function stateApart(ports: LinePorts, line: Line, { changed }: Known): Promise<LineState | undefined> {
+async function stateApart(
+  ports: WaitQueuePorts,
+  line: WaitQueue,
+  { changed }: Known,
+): Promise<WaitQueueState | undefined> {
   if (changed === undefined || changed.index === 0 || !(await isSharded(ports, line))) return undefined;
   return ports.lines.state(line.name);
 }
 
 /** True for a line in whose shards no task waits, and which has no check for a task in shard 0. */
-export const isIdle = ({ sharded, check }: LineState): boolean => sharded === undefined && check === undefined;
+export const isIdle = ({ sharded, check }: WaitQueueState): boolean => sharded === undefined && check === undefined;
 
 /** Lets up to ten tasks go, into the bucket that has most room, and notes their places. */
 async function letSomeGo(
-  ports: LinePorts,
-  line: Line,
+  ports: WaitQueuePorts,
+  line: WaitQueue,
   sizes: Sizes,
   seen: readonly Seen[],
-  known: Known & { apart: LineState | undefined },
+  known: Known & { apart: WaitQueueState | undefined },
 ): Promise<Step> {
   const { clock, lines } = ports;
   const { tier, added } = known;
@@ -133,10 +142,10 @@ type ReadFirst = (count: number) => Promise<WaitingEntry[]>;
  * end theirs at the same time.
  */
 function readerOf(
-  ports: LinePorts,
-  line: Line,
+  ports: WaitQueuePorts,
+  line: WaitQueue,
   sizes: Sizes,
-  known: Known & { state: LineState | undefined },
+  known: Known & { state: WaitQueueState | undefined },
 ): ReadFirst {
   const { changed, state } = known;
   const shards = shardsIn(ports, line, state, known);
@@ -145,13 +154,17 @@ function readerOf(
   return (max) => firstOfOne(ports, line, { max, maxOfOne: firstOfShard });
 }
 
-async function isFirst({ lines }: LinePorts, line: Line, { taskId, shard = 0 }: WaitingEntry): Promise<boolean> {
+async function isFirst(
+  { lines }: WaitQueuePorts,
+  line: WaitQueue,
+  { taskId, shard = 0 }: WaitingEntry,
+): Promise<boolean> {
   const [first] = await lines.first(line.name, 1, [shard]);
   return first === undefined || first.taskId === taskId;
 }
 
 /** The line's own state. Undefined: the call looks at another bucket alone. */
-const ownState = ([first]: readonly Seen[]): LineState | undefined =>
+const ownState = ([first]: readonly Seen[]): WaitQueueState | undefined =>
   first?.bucket.index === 0 ? first.state : undefined;
 
 /**
@@ -177,10 +190,10 @@ const roomIn = (seen: readonly Seen[]): number => (isClosed(seen) ? 0 : Math.max
 
 /** A place that was not renewed ends: its worker died, or its message did not arrive in time. */
 async function withoutEnded(
-  ports: LinePorts,
-  line: Line,
+  ports: WaitQueuePorts,
+  line: WaitQueue,
   buckets: readonly Bucket[],
-  states: readonly LineState[],
+  states: readonly WaitQueueState[],
   { checkId }: Known,
 ): Promise<Seen[]> {
   const { clock, lines, registry } = ports;
@@ -206,7 +219,7 @@ async function withoutEnded(
  * Reads further tasks where all of these have one, or other calls of this process let them go.
  */
 async function nextWithoutPermit(
-  { flow, clock }: LinePorts,
+  { flow, clock }: WaitQueuePorts,
   first: ReadFirst,
   seen: readonly Seen[],
   count: number,

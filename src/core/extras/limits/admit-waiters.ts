@@ -1,15 +1,16 @@
-import type { Line } from "../../model/line.ts";
-import type { Breaker, LineState, Pause, PlannedCheck, WaitingEntry } from "../../ports/flow.ts";
+import type { WaitQueue } from "../../model/wait-queue.ts";
+import type { Breaker, Pause, PlannedCheck, WaitingEntry, WaitQueueState } from "../../ports/flow.ts";
 import type { Puller } from "../../task/puller.ts";
 import type { LimitedType } from "../../task/type-limits.ts";
 import { acquireNear } from "./acquire.ts";
 import { admitByPermits } from "./admit-by-permits.ts";
 import { isOfType, takeTry, tasksNow } from "./keyed-breakers.ts";
 import { type Pace, paceOf, permitsOf } from "./limit-lines.ts";
+import { reserved, sendAll } from "./send-all.ts";
+import { firstOfOne, shardsIn } from "./shards.ts";
 import {
   aheadMs,
   type Known,
-  type LinePorts,
   maxAdmitted,
   maxIntervalMs,
   maxTries,
@@ -17,16 +18,15 @@ import {
   type Rest,
   soonMs,
   stands,
-} from "./line-ports.ts";
-import { reserved, sendAll } from "./send-all.ts";
-import { firstOfOne, shardsIn } from "./shards.ts";
+  type WaitQueuePorts,
+} from "./wait-queue-ports.ts";
 
 /**
  * Admits the waiters of a line that may start: sends their messages, in order of submission. Repeatable at each step;
  * of two calls at the same time, one admits a task.
  * @throws PortUnavailable
  */
-export async function admitWaiters(ports: LinePorts, line: Line, known: Known): Promise<Rest> {
+export async function admitWaiters(ports: WaitQueuePorts, line: WaitQueue, known: Known): Promise<Rest> {
   const type = line.type === undefined ? undefined : ports.registry.get(line.type);
   if (line.kind === "pause") return admitUnlessPaused(ports, line, known);
   if (line.kind === "breaker") return admitOneTry(ports, line, type, known);
@@ -43,7 +43,7 @@ export async function admitWaiters(ports: LinePorts, line: Line, known: Known): 
  * An operator's act ends the pause. Until then its line is looked at now and then, so that nobody forgets it; of a type
  * that was paused by itself as often as an open breaker, for its alarm.
  */
-async function admitUnlessPaused(ports: LinePorts, line: Line, known: Known): Promise<Rest> {
+async function admitUnlessPaused(ports: WaitQueuePorts, line: WaitQueue, known: Known): Promise<Rest> {
   const pause = (await ports.flowSettings.find(line.name)) as Pause | undefined;
   if (pause === undefined) return admitAll(ports, line, known);
   const isByItself = pause.reason !== undefined;
@@ -55,7 +55,7 @@ async function admitUnlessPaused(ports: LinePorts, line: Line, known: Known): Pr
  * Admits the tasks that nothing stops any more. Only checks of the line do so: a worker that has just put a task into
  * it, as it did not know yet, sends this one alone.
  */
-async function admitAll(ports: LinePorts, line: Line, { added, checkId }: Known): Promise<Rest> {
+async function admitAll(ports: WaitQueuePorts, line: WaitQueue, { added, checkId }: Known): Promise<Rest> {
   const { clock, flow, lines } = ports;
   const now = clock.now();
   const soon: Rest = { nextMs: now + soonMs, empty: false };
@@ -84,7 +84,12 @@ async function admitAll(ports: LinePorts, line: Line, { added, checkId }: Known)
  * True for the noted check of a line. Another one takes its part if that is lost or comes later: of several at the same
  * time, one does.
  */
-async function isNoted(ports: LinePorts, line: Line, state: LineState, checkId: string): Promise<boolean> {
+async function isNoted(
+  ports: WaitQueuePorts,
+  line: WaitQueue,
+  state: WaitQueueState,
+  checkId: string,
+): Promise<boolean> {
   const { check: planned, sharded } = state;
   if (planned?.id === checkId) return true;
   const now = ports.clock.now();
@@ -96,7 +101,12 @@ async function isNoted(ports: LinePorts, line: Line, state: LineState, checkId: 
 export const longestDelayMs = 900_000;
 
 /** After the cool-down one task tries. Its end closes the breaker, or opens it again. */
-async function admitOneTry(ports: LinePorts, line: Line, type: LimitedType | undefined, known: Known): Promise<Rest> {
+async function admitOneTry(
+  ports: WaitQueuePorts,
+  line: WaitQueue,
+  type: LimitedType | undefined,
+  known: Known,
+): Promise<Rest> {
   const breaker = (await ports.flowSettings.find(line.name)) as Breaker | undefined;
   if (breaker?.openUntilMs === undefined || type?.breaker === undefined || !isOfType(line, type))
     return admitAll(ports, line, known);
@@ -145,7 +155,7 @@ interface Giving {
  * task. The planned check assigns the starts of a few seconds. When it comes late, messages would, too, and their
  * starts would be lost: it and the further checks of a tier that is behind are workers.
  */
-async function admitByRate(ports: LinePorts, line: Line, pace: Pace, known: Known): Promise<Rest> {
+async function admitByRate(ports: WaitQueuePorts, line: WaitQueue, pace: Pace, known: Known): Promise<Rest> {
   let refused = 0;
   for (let rounds = 0; rounds < maxRounds && refused < maxTries; ) {
     const step = await admitSome(ports, line, pace, known);
@@ -157,7 +167,12 @@ async function admitByRate(ports: LinePorts, line: Line, pace: Pace, known: Know
 }
 
 /** @returns `refused`: another call has changed the line. `more`: there are further starts. */
-async function admitSome(ports: LinePorts, line: Line, pace: Pace, known: Known): Promise<Rest | "refused" | "more"> {
+async function admitSome(
+  ports: WaitQueuePorts,
+  line: WaitQueue,
+  pace: Pace,
+  known: Known,
+): Promise<Rest | "refused" | "more"> {
   const { clock, lines, flow } = ports;
   const { intervalMs, list } = pace;
   const state = await lines.state(line.name);
@@ -201,14 +216,14 @@ interface Wanted {
   /** Starts that the caller gives away. */
   count: number;
   isOneOfMany: boolean;
-  state: LineState;
+  state: WaitQueueState;
   known: Known;
 }
 
 /** The first tasks of a line. A caller that gives no start away and has added a task looks at this one's shard only. */
 function firstToStart(
-  ports: LinePorts,
-  line: Line,
+  ports: WaitQueuePorts,
+  line: WaitQueue,
   { count, isOneOfMany, state, known }: Wanted,
 ): Promise<WaitingEntry[]> {
   const shards = shardsIn(ports, line, state, known);
@@ -220,8 +235,8 @@ function firstToStart(
 
 /** Takes one of the first tasks for this worker, while others do so: each has its own task and its own start. */
 async function acquireOne(
-  ports: LinePorts,
-  line: Line,
+  ports: WaitQueuePorts,
+  line: WaitQueue,
   first: readonly WaitingEntry[],
   { pace, untilMs }: { pace: Pace; untilMs: number },
 ): Promise<void> {
@@ -232,7 +247,7 @@ async function acquireOne(
 }
 
 function givingOf(
-  { puller, clock }: LinePorts,
+  { puller, clock }: WaitQueuePorts,
   intervalMs: number,
   planned: PlannedCheck | undefined,
   { checkId }: Known,

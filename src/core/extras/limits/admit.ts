@@ -1,14 +1,14 @@
 import { LineUnavailable, PortUnavailable, TaskError, WrittenLater } from "../../model/errors.ts";
+import { iso, type TaskRecord } from "../../model/record.ts";
+import type { WaitingFor } from "../../model/suspension.ts";
 import {
   entryMarginSeconds,
   isOfTier,
-  type Line,
   lineOf,
   longestLineSeconds,
   type PauseTarget,
-} from "../../model/line.ts";
-import { iso, type TaskRecord } from "../../model/record.ts";
-import type { WaitingFor } from "../../model/suspension.ts";
+  type WaitQueue,
+} from "../../model/wait-queue.ts";
 import { dispatch } from "../../pipeline/send/dispatch.ts";
 import * as extras from "../../pipeline/send/extras.ts";
 import { newestKept } from "../../pipeline/send/kept-input.ts";
@@ -35,9 +35,9 @@ import {
   permitsOf,
   stopOf,
 } from "./limit-lines.ts";
-import { aheadMs, type FlowPorts } from "./line-ports.ts";
 import { bucketName, bucketsFor, join, shardFor } from "./shards.ts";
 import { takeTurn } from "./strict-order.ts";
+import { aheadMs, type FlowPorts } from "./wait-queue-ports.ts";
 
 /** A task that may start. */
 export interface Admitted {
@@ -47,7 +47,7 @@ export interface Admitted {
   /** Epoch milliseconds before which the handler does not start. Absent: immediately. */
   slotMs?: number;
   /** The line of the rate that has given this start. */
-  rate?: Line;
+  rate?: WaitQueue;
   /** The error with which the attempt ends without a call of the handler. Absent: none. */
   fault?: unknown;
 }
@@ -55,7 +55,7 @@ export interface Admitted {
 /** A task that has to wait in a line. */
 export interface Waiting {
   as: "waiting";
-  line: Line;
+  line: WaitQueue;
   /** Epoch milliseconds of the start that its rate gave it. Absent: none yet. */
   slotMs?: number;
   /** The place with which the task was admitted, and which it cannot use. Absent: none. */
@@ -90,10 +90,10 @@ export async function admit(ports: FlowPorts, message: TaskMessage): Promise<Adm
   if (lines.byInput !== undefined) await noteLimits(ports, message, lines).catch(ofLine);
   const token = lines.rate === undefined ? {} : await acquireToken(ports, message, lines.rate, type).catch(ofLine);
   if (token === "stopped") {
-    const waiting = await waitingBehind(ports, message, lines.rate as Line);
+    const waiting = await waitingBehind(ports, message, lines.rate as WaitQueue);
     return { ...waiting, keepsPermit: await mayKeep(ports, message, type, waiting) };
   }
-  const start = token.slotMs === undefined ? {} : { ...token, rate: lines.rate as Line };
+  const start = token.slotMs === undefined ? {} : { ...token, rate: lines.rate as WaitQueue };
   if (lines.concurrency === undefined) return { as: "admitted", ...start };
   const permit = await acquirePermit(ports, message, lines.concurrency, type).catch(ofLine);
   return permit !== undefined
@@ -104,7 +104,7 @@ export async function admit(ports: FlowPorts, message: TaskMessage): Promise<Adm
 async function noteLimits(
   ports: FlowPorts,
   { envelope }: TaskMessage,
-  { concurrency, rate, byInput: { permits, starts } = {} }: LimitLines,
+  { concurrency, rate, byInput: { permits, starts } = {} }: LimitWaitQueues,
 ): Promise<void> {
   const atMs = Date.parse(envelope.enqueued_at) || 0;
   if (concurrency !== undefined && permits !== undefined) await noteLimit(ports, concurrency, { value: permits, atMs });
@@ -119,7 +119,7 @@ async function admitInTurn(
   ports: FlowPorts,
   message: TaskMessage,
   type: TaskType,
-  stop: Line | undefined,
+  stop: WaitQueue | undefined,
 ): Promise<Admitted | Waiting> {
   const lines = await limitLines(ports, message, type, await limitsInForce(ports.flow, type));
   if ("fault" in lines)
@@ -127,7 +127,7 @@ async function admitInTurn(
   if (lines.byInput !== undefined) await noteLimits(ports, message, lines).catch(ofLine);
   const { concurrency, rate } = lines;
   const permit = concurrency && (await takeTurn(ports, message, concurrency, type).catch(ofLine));
-  if (permit === undefined) return { as: "waiting", line: concurrency as Line };
+  if (permit === undefined) return { as: "waiting", line: concurrency as WaitQueue };
   if (stop !== undefined) return { as: "waiting", line: stop, permit, keepsPermit: true };
   if (rate === undefined) return { as: "admitted", permit };
   const token = await acquireToken(ports, message, rate, type).catch(ofLine);
@@ -139,7 +139,10 @@ async function admitInTurn(
  * The line of the pause or of the open breaker that stops a task. A breaker stops neither the task that tries nor a
  * type that has no breaker any more, as no end of a task would close it.
  */
-async function lineThatStops(ports: FlowPorts, message: TaskMessage): Promise<Line | { fault: unknown } | undefined> {
+async function lineThatStops(
+  ports: FlowPorts,
+  message: TaskMessage,
+): Promise<WaitQueue | { fault: unknown } | undefined> {
   const { envelope, delivery, type, ticket } = message;
   const work = { tier: delivery.tier, type: envelope.type, tenantId: envelope.tenant_id };
   const isKeyed = type?.breaker?.key !== undefined;
@@ -152,7 +155,7 @@ async function lineThatStops(ports: FlowPorts, message: TaskMessage): Promise<Li
 }
 
 /** The line of the open breaker of a task's key. Undefined: it is closed. A fault: the type's code gives no key. */
-async function openOfKey(ports: FlowPorts, message: TaskMessage): Promise<Line | { fault: unknown } | undefined> {
+async function openOfKey(ports: FlowPorts, message: TaskMessage): Promise<WaitQueue | { fault: unknown } | undefined> {
   const line = await breakerLine(ports, message);
   if ("fault" in line) return line;
   return (await breakerAt(ports, line))?.openUntilMs === undefined ? undefined : line;
@@ -162,7 +165,7 @@ async function openOfKey(ports: FlowPorts, message: TaskMessage): Promise<Line |
  * A task that something else than its line of places stops. If that line let it go, its place is given back: others
  * wait for it.
  */
-async function waitingBehind(ports: FlowPorts, message: TaskMessage, line: Line): Promise<Waiting> {
+async function waitingBehind(ports: FlowPorts, message: TaskMessage, line: WaitQueue): Promise<Waiting> {
   const { ticket } = message;
   return {
     as: "waiting",
@@ -213,9 +216,9 @@ export async function permitInBucket(
 }
 
 /** The lines of a type's limits for one task. */
-interface LimitLines {
-  concurrency?: Line | undefined;
-  rate?: Line | undefined;
+interface LimitWaitQueues {
+  concurrency?: WaitQueue | undefined;
+  rate?: WaitQueue | undefined;
   /** The limits of the key, of a type whose limits are functions of the input. */
   byInput?: LimitsByInput | undefined;
 }
@@ -226,7 +229,7 @@ async function limitLines(
   { envelope }: Pick<TaskMessage, "envelope">,
   type: TaskType,
   { concurrency, rateLimit }: LimitsInForce,
-): Promise<LimitLines | { fault: unknown }> {
+): Promise<LimitWaitQueues | { fault: unknown }> {
   try {
     const needsInput = concurrency?.key !== undefined || rateLimit?.key !== undefined;
     const inputs = needsInput ? await inputsFor(ports, envelope, type) : [];
@@ -320,14 +323,14 @@ export async function enqueue(
  * Sends a task on that was moved out of a paused tier before it was in the line: the call that moved it found no
  * message there.
  */
-async function followMove(ports: FlowPorts, line: Line, record: TaskRecord, waiting: WaitingTask): Promise<void> {
+async function followMove(ports: FlowPorts, line: WaitQueue, record: TaskRecord, waiting: WaitingTask): Promise<void> {
   const present = await ports.records.get(record, "consistently");
   if (present === undefined || present.priority === record.priority || present.line !== line.name) return;
   await dispatch(ports, present, waiting.envelope);
   await ports.lines.remove(line.name, waiting);
 }
 
-function waitingIn({ name, kind }: Line, type: TaskType | undefined): WaitingFor {
+function waitingIn({ name, kind }: WaitQueue, type: TaskType | undefined): WaitingFor {
   if (kind === "concurrency" && strictOf(type) !== undefined) return { kind, order: "strict" };
   const { longer } = type?.rateLimit ?? {};
   if (kind === "rate" && longer !== undefined) return { kind, rates: 1 + longer.length };

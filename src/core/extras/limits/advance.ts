@@ -1,14 +1,17 @@
 import { inLanes } from "../../../util/in-lanes.ts";
-import type { Line } from "../../model/line.ts";
 import { permitIn } from "../../model/ticket.ts";
 import type { Tier } from "../../model/tier.ts";
-import type { LineState, TaskPermit, WaitingEntry, WaitingTask } from "../../ports/flow.ts";
+import type { WaitQueue } from "../../model/wait-queue.ts";
+import type { TaskPermit, WaitingEntry, WaitingTask, WaitQueueState } from "../../ports/flow.ts";
 import { strictOf } from "../../task/type-limits.ts";
 import { admitWaiters, longestDelayMs } from "./admit-waiters.ts";
 import { endOfLimit, permitsOf } from "./limit-lines.ts";
+import { keptUntilMs, onTheWayUntilMs } from "./place-book.ts";
+import { leaveToOthers, ownMessages, sendOne, ticketOf } from "./send-all.ts";
+import { bucketCount, bucketName, bucketOf, markSharded, type Sizes, unmark } from "./shards.ts";
+import { answerOf, hasPermit, orWarn, sureWrite } from "./sure-write.ts";
 import {
   type Known,
-  type LinePorts,
   maxIntervalMs,
   plan,
   planSooner,
@@ -16,12 +19,9 @@ import {
   sendCheck,
   soonMs,
   stands,
+  type WaitQueuePorts,
   watchLine,
-} from "./line-ports.ts";
-import { keptUntilMs, onTheWayUntilMs } from "./place-book.ts";
-import { leaveToOthers, ownMessages, sendOne, ticketOf } from "./send-all.ts";
-import { bucketCount, bucketName, bucketOf, markSharded, type Sizes, unmark } from "./shards.ts";
-import { answerOf, hasPermit, orWarn, sureWrite } from "./sure-write.ts";
+} from "./wait-queue-ports.ts";
 
 /** Further checks that are sent at the same time. */
 const lanes = 10;
@@ -32,7 +32,7 @@ const lanes = 10;
  * another, so that they do not multiply.
  * @throws PortUnavailable
  */
-export async function advance(ports: LinePorts, line: Line, known: Known): Promise<void> {
+export async function advance(ports: WaitQueuePorts, line: WaitQueue, known: Known): Promise<void> {
   await ports.puller?.dequeued;
   if (!(await looksJointly(ports, line, known))) {
     await advanceNow(ports, line, known);
@@ -47,8 +47,8 @@ export async function advance(ports: LinePorts, line: Line, known: Known): Promi
 
 /** True for a task that has joined a line of one bucket: others join it together with it, and one look serves all. */
 async function looksJointly(
-  { flow, lines, registry, bucketSize: size }: LinePorts,
-  line: Line,
+  { flow, lines, registry, bucketSize: size }: WaitQueuePorts,
+  line: WaitQueue,
   { added }: Known,
 ): Promise<boolean> {
   if (added === undefined || added.shard !== undefined || line.kind !== "concurrency") return false;
@@ -56,7 +56,7 @@ async function looksJointly(
   return limit !== undefined && bucketCount({ limit, size }) === 1;
 }
 
-async function advanceNow(ports: LinePorts, line: Line, known: Known): Promise<Rest> {
+async function advanceNow(ports: WaitQueuePorts, line: WaitQueue, known: Known): Promise<Rest> {
   const { lines, clock } = ports;
   const { tier, checkId, changed, added } = known;
   const marked = added?.shard === undefined ? undefined : await markSharded(ports, line, added);
@@ -78,7 +78,7 @@ async function advanceNow(ports: LinePorts, line: Line, known: Known): Promise<R
 }
 
 /** Lets tasks go. A check that finds none ends the checks, and looks once more. */
-async function admitOrEnd(ports: LinePorts, line: Line, known: Known): Promise<Rest> {
+async function admitOrEnd(ports: WaitQueuePorts, line: WaitQueue, known: Known): Promise<Rest> {
   const { lines, flow } = ports;
   const { tier, checkId } = known;
   const rest = await admitWaiters(ports, line, known);
@@ -90,7 +90,7 @@ async function admitOrEnd(ports: LinePorts, line: Line, known: Known): Promise<R
 }
 
 /** Sends what lets a line keep its pace in a tier that is behind. Without it, the noted check goes on with the line. */
-function sendFurther(ports: LinePorts, line: Line, tier: Tier, furtherMs: readonly number[]): Promise<void> {
+function sendFurther(ports: WaitQueuePorts, line: WaitQueue, tier: Tier, furtherMs: readonly number[]): Promise<void> {
   const sent = inLanes(furtherMs, lanes, (atMs) => sendCheck(ports, line, { tier, atMs, id: ports.newId() }));
   return orWarn(ports.log, "could not send further checks of a line", sent);
 }
@@ -109,8 +109,8 @@ export interface BucketPermit extends TaskPermit {
  * @throws PortUnavailable
  */
 export async function handOver(
-  ports: LinePorts,
-  line: Line,
+  ports: WaitQueuePorts,
+  line: WaitQueue,
   permit: BucketPermit,
   { tier, next = [] }: { tier: Tier; next?: readonly WaitingEntry[] | undefined },
 ): Promise<boolean> {
@@ -153,9 +153,9 @@ export async function handOver(
  * @returns False: nobody waits. `unknown`: the write had no answer, so the successor may have the place.
  */
 export async function yieldPermit(
-  { lines, clock, puller }: Pick<LinePorts, "lines" | "clock" | "puller">,
+  { lines, clock, puller }: Pick<WaitQueuePorts, "lines" | "clock" | "puller">,
   bucket: string,
-  { permit, state, isPulled }: { permit: TaskPermit; state: LineState; isPulled: boolean },
+  { permit, state, isPulled }: { permit: TaskPermit; state: WaitQueueState; isPulled: boolean },
 ): Promise<boolean | "unknown"> {
   const { successor } = state;
   const now = clock.now();
@@ -167,8 +167,8 @@ export async function yieldPermit(
 
 /** The next task, with its message. Undefined: there is none, or the line does not answer. */
 async function nextToGo(
-  ports: LinePorts,
-  line: Line,
+  ports: WaitQueuePorts,
+  line: WaitQueue,
   first: readonly WaitingEntry[],
   sizes: Sizes,
 ): Promise<WaitingTask | undefined> {
@@ -177,8 +177,8 @@ async function nextToGo(
 
 /** Returns a place that could not be passed on to the next task, which waits on. */
 async function keepNext(
-  ports: LinePorts,
-  line: Line,
+  ports: WaitQueuePorts,
+  line: WaitQueue,
   permit: BucketPermit,
   { tier, own, sizes }: { tier: Tier; own: WaitingTask; sizes: Sizes },
 ): Promise<boolean> {
@@ -190,18 +190,18 @@ async function keepNext(
 
 /** Passes a place on. Undefined: the task keeps it. */
 async function passOn(
-  { lines }: LinePorts,
+  { lines }: WaitQueuePorts,
   bucket: string,
   { from, to, room }: { from: TaskPermit; to: TaskPermit; room: number },
-): Promise<LineState | undefined> {
+): Promise<WaitQueueState | undefined> {
   const isPassed = hasPermit([to.task], to.untilMs);
   return answerOf(sureWrite(lines, bucket, lines.passPermit(bucket, from, to, room), isPassed));
 }
 
-async function giveBack(ports: LinePorts, line: Line, permit: BucketPermit, tier: Tier): Promise<boolean> {
+async function giveBack(ports: WaitQueuePorts, line: WaitQueue, permit: BucketPermit, tier: Tier): Promise<boolean> {
   const { bucket: index, task, untilMs } = permit;
   const name = bucketName(line, index);
-  const isFree = ({ permits }: LineState) => !permits.has(task);
+  const isFree = ({ permits }: WaitQueueState) => !permits.has(task);
   const state = await sureWrite(ports.lines, name, ports.lines.releasePermit(name, task, untilMs), isFree);
   if (state !== undefined) await advance(ports, line, { tier, changed: { index, state } });
   return state !== undefined;

@@ -1,6 +1,6 @@
-import { type Line, lineOf, type PauseTarget, pauseName } from "../../model/line.ts";
 import { iso, type TaskRecord } from "../../model/record.ts";
 import type { Tier } from "../../model/tier.ts";
+import { lineOf, type PauseTarget, pauseName, type WaitQueue } from "../../model/wait-queue.ts";
 import { byItself, wholeDeployment } from "../../ports/audit.ts";
 import { type Breaker, type FlowSettings, guardName, type Pause, type ResumeGuard } from "../../ports/flow.ts";
 import type { Clock } from "../../ports/tasks.ts";
@@ -10,7 +10,7 @@ import type { BreakerOption } from "../../task/type-limits.ts";
 import { advance } from "./advance.ts";
 import { guardNames } from "./flow-book.ts";
 import { breakerAt, breakerLine, isCounted, noteOpened } from "./keyed-breakers.ts";
-import type { FlowPorts, LinePorts } from "./line-ports.ts";
+import type { FlowPorts, WaitQueuePorts } from "./wait-queue-ports.ts";
 
 /**
  * Counts the end of an attempt for its type's breaker, or for the guards of its type's resume. A crash does not count:
@@ -71,7 +71,7 @@ export async function passTry(ports: FlowPorts, message: TaskMessage, tryUntilMs
  * A success ends the row of failures, and admits the tasks that wait. The check that was planned while they waited
  * does so after a death in between.
  */
-async function close(ports: LinePorts, line: Line, tenantId: string, tier: Tier): Promise<void> {
+async function close(ports: WaitQueuePorts, line: WaitQueue, tenantId: string, tier: Tier): Promise<void> {
   const breaker = await breakerAt(ports, line);
   if (breaker === undefined) return;
   await ports.flowSettings.remove(line.name);
@@ -106,7 +106,7 @@ export const maxCounted = 100;
 export async function guardResume(
   { flowSettings, clock }: { flowSettings: FlowSettings; clock: Clock },
   { tenantId, ...target }: TypePause,
-): Promise<Line[]> {
+): Promise<WaitQueue[]> {
   const pause = pauseName({ ...target, tenantId });
   const own = tenantId === undefined ? await leftOfResume(flowSettings, pause) : [];
   if (own.length === 0 && (await flowSettings.find(pause)) === undefined) return own;
@@ -115,18 +115,18 @@ export async function guardResume(
   return own;
 }
 
-async function leftOfResume(flowSettings: FlowSettings, pause: string): Promise<Line[]> {
+async function leftOfResume(flowSettings: FlowSettings, pause: string): Promise<WaitQueue[]> {
   const settings = await flowSettings.all();
   const counts = settings.filter(({ name }) => name.startsWith(`${guardName(pause)}/`));
   for (const { name } of counts) await flowSettings.remove(name);
   return settings
     .filter((one) => one.name.startsWith(`${pause}/`) && (one as Pause).reason !== undefined)
-    .map(({ name }) => lineOf(name) as Line);
+    .map(({ name }) => lineOf(name) as WaitQueue);
 }
 
 /** The guards of a type's resumes that hold now, for a tenant and for all. */
 async function guardsOf(
-  { flow, clock }: Pick<LinePorts, "flow" | "clock">,
+  { flow, clock }: Pick<WaitQueuePorts, "flow" | "clock">,
   type: string,
   tenantId: string,
 ): Promise<ResumeGuard[]> {
@@ -143,7 +143,7 @@ async function guardsOf(
  * @throws PortUnavailable
  */
 export async function countForGuards(
-  ports: LinePorts,
+  ports: WaitQueuePorts,
   guards: readonly ResumeGuard[],
   record: Guarded & Pick<TaskRecord, "started_at">,
   as: Settled["as"],
@@ -160,7 +160,7 @@ export async function countForGuards(
 type Guarded = Pick<TaskRecord, "type" | "tenant_id" | "correlation_id">;
 
 /** A tenant's count is nothing more where a guard for all holds as long: a setting less that every process reads. */
-async function countAnew({ flow, flowSettings }: LinePorts, guard: ResumeGuard, guards: readonly ResumeGuard[]) {
+async function countAnew({ flow, flowSettings }: WaitQueuePorts, guard: ResumeGuard, guards: readonly ResumeGuard[]) {
   const isCovered = guards.some(
     ({ name, guardsUntilMs }) => guard.name.startsWith(`${name}/`) && guardsUntilMs >= guard.guardsUntilMs,
   );
@@ -168,7 +168,7 @@ async function countAnew({ flow, flowSettings }: LinePorts, guard: ResumeGuard, 
   flow.forget();
 }
 
-async function countFailure(ports: LinePorts, guards: readonly ResumeGuard[], task: Guarded): Promise<void> {
+async function countFailure(ports: WaitQueuePorts, guards: readonly ResumeGuard[], task: Guarded): Promise<void> {
   const { type, tenant_id: tenantId } = task;
   const own: TypePause = { scope: "type", type, tenantId };
   if (!hasRoom(ports, own)) return;
@@ -192,7 +192,7 @@ async function countFailure(ports: LinePorts, guards: readonly ResumeGuard[], ta
  * True for a tenant that is counted, and for another one while there are few. A paused
  * tenant is counted no more: what still ran at its pause would make it one more tenant.
  */
-function hasRoom({ flow, clock }: LinePorts, own: TypePause): boolean {
+function hasRoom({ flow, clock }: WaitQueuePorts, own: TypePause): boolean {
   const [pause, all] = [pauseName(own), `${pauseName({ scope: "type", type: own.type })}/`];
   if (flow.latest.has(pause)) return false;
   if (flow.latest.has(guardName(pause))) return true;
@@ -205,7 +205,7 @@ function hasRoom({ flow, clock }: LinePorts, own: TypePause): boolean {
   return counted.length < maxCounted;
 }
 
-async function countOne({ flow, flowSettings }: LinePorts, name: string, untilMs: number): Promise<number> {
+async function countOne({ flow, flowSettings }: WaitQueuePorts, name: string, untilMs: number): Promise<number> {
   const failures = await flowSettings.countForGuard(name, untilMs);
   flow.forget();
   return failures;
@@ -215,7 +215,7 @@ async function countOne({ flow, flowSettings }: LinePorts, name: string, untilMs
  * Pauses at so many failures, unless somebody has. The call that counts the last failure tells the audit, as of a pause
  * by a person.
  */
-async function pauseAt(ports: LinePorts, target: TypePause, failures: number, found: string, task: Guarded) {
+async function pauseAt(ports: WaitQueuePorts, target: TypePause, failures: number, found: string, task: Guarded) {
   if (failures < guardFailures) return;
   const { flowSettings, flow, clock, log, audit, newId } = ports;
   const name = pauseName(target);

@@ -1,6 +1,6 @@
 import { JoinedReads } from "../../../util/joined-reads.ts";
 import { within } from "../../../util/within.ts";
-import { type PausableWork, pauseName, pausesOf } from "../../model/line.ts";
+import { type PausableWork, pauseName, pausesOf } from "../../model/wait-queue.ts";
 import {
   type FlowSetting,
   type FlowSettings,
@@ -53,7 +53,7 @@ export class FlowBook {
   latest: Known["settings"] = new Map();
   /** Breakers by their names, and the settings under no name. The first page is unused for longest. */
   readonly #pages = new Map<string, Page<unknown>>();
-  readonly lines = new KnownLines();
+  readonly lines = new KnownWaitQueues();
   readonly going = new GoingTasks();
   /** The looks at lines that tasks have joined. The answer tells if a place is left. */
   readonly looks = new JoinedReads<{ hasRoom?: true }>();
@@ -202,7 +202,7 @@ class GoingTasks {
 const maxLines = 1_000;
 
 /** The lines as a process saw them in its earlier calls. Others may have changed them since. */
-class KnownLines {
+class KnownWaitQueues {
   readonly #spread = new Set<string>();
   readonly #sharded = new Set<string>();
   readonly #joined = new Set<string>();

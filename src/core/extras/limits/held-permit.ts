@@ -1,18 +1,18 @@
-import type { Line } from "../../model/line.ts";
 import { allShards } from "../../model/line-shards.ts";
 import type { TaskKey } from "../../model/record.ts";
 import type { Tier } from "../../model/tier.ts";
+import type { WaitQueue } from "../../model/wait-queue.ts";
 import type { WaitingEntry } from "../../ports/flow.ts";
 import type { TaskType } from "../../task/task.ts";
 import type { AcquiredPermit } from "./acquire.ts";
 import { isIdle } from "./admit-by-permits.ts";
 import { handOver } from "./advance.ts";
 import { permitsOf } from "./limit-lines.ts";
-import type { FlowPorts } from "./line-ports.ts";
 import { takenUntilMs } from "./place-book.ts";
 import { bucketCount, bucketName, firstOfAny, firstOfShard, firstTasks, isSharded } from "./shards.ts";
 import { keepsTurn } from "./strict-order.ts";
 import { keepSeen, orWarn } from "./sure-write.ts";
+import type { FlowPorts } from "./wait-queue-ports.ts";
 
 /** The place of a task while its message is worked on. Each renewal of the attempt's lease lets it end later. */
 export interface HeldPermit extends AcquiredPermit {
@@ -105,7 +105,7 @@ async function releaseNow(
 /** The first task of a line. Its last one may not have left it yet. */
 async function nextInTurn(
   { lines, puller }: FlowPorts,
-  line: Line,
+  line: WaitQueue,
   { task_id: own }: Pick<TaskKey, "task_id">,
 ): Promise<WaitingEntry[]> {
   await puller?.dequeued;

@@ -2,7 +2,7 @@ import { isInternal } from "../../model/internal-names.ts";
 import type { Limiter } from "../../task/limiter.ts";
 import type { TaskMessage } from "../../task/puller.ts";
 import type { LimitedType } from "../../task/type-limits.ts";
-import type { FlowPorts } from "./line-ports.ts";
+import type { FlowPorts } from "./wait-queue-ports.ts";
 
 export type { FlowPorts };
 

@@ -1,13 +1,13 @@
 import { PortUnavailable, TaskError } from "../../model/errors.ts";
-import { breakerName, isOfTier, type Line } from "../../model/line.ts";
-import type { Breaker, FlowSettings, LineState, Lines } from "../../ports/flow.ts";
+import { breakerName, isOfTier, type WaitQueue } from "../../model/wait-queue.ts";
+import type { Breaker, FlowSettings, WaitQueueState, WaitQueues } from "../../ports/flow.ts";
 import type { TaskMessage } from "../../task/puller.ts";
 import type { TaskType } from "../../task/task.ts";
 import type { BreakerOption, LimitedType } from "../../task/type-limits.ts";
 import type { FlowBook } from "./flow-book.ts";
 import { type InputPorts, inputsFor } from "./limit-input.ts";
 import { breakerOf, keyFault, readBreaker, sharedKey } from "./limit-lines.ts";
-import type { LinePorts } from "./line-ports.ts";
+import type { WaitQueuePorts } from "./wait-queue-ports.ts";
 
 /** Keys of a type whose failures are counted for a tenant at the same time, at most: workers read all of them. */
 export const maxKeys = 100;
@@ -22,10 +22,10 @@ const idleMs = 3_600_000;
 const keysOf = new WeakMap<TaskMessage["envelope"], string>();
 
 /** True for the line of a key's breaker. */
-export const isOfKey = ({ name }: Pick<Line, "name">): boolean => name.split("/").length > 3;
+export const isOfKey = ({ name }: Pick<WaitQueue, "name">): boolean => name.split("/").length > 3;
 
 /** True for a line that the type has now: with a key, or without. The key may have come, or gone, with a deployment. */
-export const isOfType = (line: Line, { breaker }: Pick<LimitedType, "breaker">): boolean =>
+export const isOfType = (line: WaitQueue, { breaker }: Pick<LimitedType, "breaker">): boolean =>
   breaker !== undefined && isOfKey(line) === (breaker.key !== undefined);
 
 type BreakingMessage = Pick<TaskMessage, "envelope" | "type">;
@@ -34,7 +34,7 @@ type BreakingMessage = Pick<TaskMessage, "envelope" | "type">;
 export async function breakerLine(
   ports: InputPorts,
   { envelope, type }: BreakingMessage,
-): Promise<Line | { fault: unknown }> {
+): Promise<WaitQueue | { fault: unknown }> {
   const { type: typeName, tenant_id: tenantId } = envelope;
   const makeKey = type?.breaker?.key;
   const key = type && makeKey && (await keyOf(ports, envelope, type, makeKey));
@@ -69,7 +69,7 @@ interface BreakerPorts {
 }
 
 /** The breaker of a line, as this process knows it. Undefined: no task failed. */
-export async function breakerAt(ports: BreakerPorts, line: Line): Promise<Breaker | undefined> {
+export async function breakerAt(ports: BreakerPorts, line: WaitQueue): Promise<Breaker | undefined> {
   const [, type = "", tenantId = ""] = line.name.split("/");
   if (!isOfKey(line)) return breakerOf(ports.flow, type, tenantId);
   const breaker = (await breakersOfKeys(ports, type, tenantId)).get(line.name);
@@ -95,7 +95,7 @@ async function breakersOfKeys(
  * the fewest failures, or of one without a task for long. False: all others are open.
  * @throws PortUnavailable
  */
-export async function isCounted(ports: BreakerPorts, line: Line, nowMs: number): Promise<boolean> {
+export async function isCounted(ports: BreakerPorts, line: WaitQueue, nowMs: number): Promise<boolean> {
   if (!isOfKey(line)) return true;
   const [, type = "", tenantId = ""] = line.name.split("/");
   const known = await breakersOfKeys(ports, type, tenantId);
@@ -127,7 +127,7 @@ const laterDoubleMs = 30_000;
  * this lets them start at the full speed.
  * @throws PortUnavailable
  */
-export async function noteOpened(lines: Lines, line: Line, atMs: number): Promise<void> {
+export async function noteOpened(lines: WaitQueues, line: WaitQueue, atMs: number): Promise<void> {
   const { nextTokenMs } = await lines.state(line.name);
   await lines.acquireTokens(line.name, nextTokenMs, atMs);
 }
@@ -136,7 +136,7 @@ export async function noteOpened(lines: Lines, line: Line, atMs: number): Promis
  * Tasks that may go in this second: ten at first, twice as many every three seconds, and a hundred at most; of a tier
  * twice as many every thirty seconds then, and two thousand at most.
  */
-export function tasksNow(line: Line, { nextTokenMs: openedMs }: LineState, nowMs: number): number {
+export function tasksNow(line: WaitQueue, { nextTokenMs: openedMs }: WaitQueueState, nowMs: number): number {
   if (openedMs === undefined) return maxTasks;
   const sinceMs = Math.max(0, nowMs - openedMs);
   const tasks = Math.min(maxTasks, doubled(firstTasks, sinceMs, doubleMs));
@@ -147,7 +147,7 @@ export function tasksNow(line: Line, { nextTokenMs: openedMs }: LineState, nowMs
 const doubled = (tasks: number, sinceMs: number, everyMs: number): number =>
   tasks * 2 ** Math.min(Math.floor(sinceMs / everyMs), 10);
 
-type TryPorts = Pick<LinePorts, "clock" | "flowSettings">;
+type TryPorts = Pick<WaitQueuePorts, "clock" | "flowSettings">;
 
 /** A type that has a breaker. */
 export type BreakingType = Pick<LimitedType, "timeoutSeconds"> & { breaker: BreakerOption };
@@ -163,7 +163,7 @@ const tryEndMs = (nowMs: number, { breaker, timeoutSeconds }: BreakingType): num
  */
 export async function takeTry(
   { clock, flowSettings }: TryPorts,
-  line: Line,
+  line: WaitQueue,
   type: BreakingType,
   openUntilMs: number,
 ): Promise<number | undefined> {
@@ -176,7 +176,12 @@ export async function takeTry(
  * others may have been admitted, and the breaker may have opened anew; then it tries only after the cool-down.
  * @throws PortUnavailable
  */
-export async function mayTry(ports: TryPorts, line: Line, type: BreakingType, tryUntilMs: number): Promise<boolean> {
+export async function mayTry(
+  ports: TryPorts,
+  line: WaitQueue,
+  type: BreakingType,
+  tryUntilMs: number,
+): Promise<boolean> {
   const openUntilMs = ((await ports.flowSettings.find(line.name)) as Breaker | undefined)?.openUntilMs;
   if (openUntilMs === undefined || openUntilMs === tryUntilMs) return true;
   return ports.clock.now() >= openUntilMs && (await takeTry(ports, line, type, openUntilMs)) !== undefined;

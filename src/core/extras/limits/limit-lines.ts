@@ -3,19 +3,19 @@ import { PermanentError, WrittenLater } from "../../model/errors.ts";
 import {
   allTenants,
   breakerName,
-  type Line,
   limitLine,
   lineOf,
   type PausableWork,
   pausesOf,
-} from "../../model/line.ts";
+  type WaitQueue,
+} from "../../model/wait-queue.ts";
 import {
   type Breaker,
   type FlowSetting,
-  type Lines,
   limitsName,
   type NotedLimit,
   type TypeLimits,
+  type WaitQueues,
 } from "../../ports/flow.ts";
 import {
   type Limit,
@@ -90,7 +90,7 @@ const isKnown = ({ concurrency, rate, untilMs }: TypeLimits): boolean =>
 export async function limitsOf(
   flow: FlowBook,
   type: string,
-  line?: Pick<Line, "name">,
+  line?: Pick<WaitQueue, "name">,
 ): Promise<TypeLimits | undefined> {
   const settings = await flow.settings();
   const read = (of: string) => {
@@ -103,7 +103,7 @@ export async function limitsOf(
 }
 
 /** Epoch milliseconds at which the limit of a line's key ends, as this process knows it. Undefined: it does not. */
-export function endOfLimit(flow: FlowBook, { name }: Line): number | undefined {
+export function endOfLimit(flow: FlowBook, { name }: WaitQueue): number | undefined {
   const set = flow.latest.get(limitsName(name)) as TypeLimits | undefined;
   return set === undefined || isOver(set, flow.nowMs) ? undefined : set.untilMs;
 }
@@ -120,14 +120,14 @@ export async function limitsInForce(flow: FlowBook, type: LimitedType): Promise<
 
 interface ValuePorts {
   flow: FlowBook;
-  lines: Pick<Lines, "state">;
+  lines: Pick<WaitQueues, "state">;
 }
 
 /** The number of places of a line. Undefined: its type is unknown, or has no such limit. */
 export async function permitsOf(
   ports: ValuePorts,
   type: LimitedType | undefined,
-  line: Line,
+  line: WaitQueue,
 ): Promise<number | undefined> {
   if (type === undefined) return undefined;
   if (strictOf(type) !== undefined) return 1;
@@ -140,7 +140,7 @@ export async function permitsOf(
 }
 
 /** The limits that the newest input of a line's key gave, as this process knows them. */
-function notedLimit({ flow, lines }: ValuePorts, { name }: Line): Promise<NotedLimit | undefined> {
+function notedLimit({ flow, lines }: ValuePorts, { name }: WaitQueue): Promise<NotedLimit | undefined> {
   return flow.page(valuePage(name), async () => (await lines.state(name)).keyLimit);
 }
 
@@ -158,8 +158,8 @@ const noteAgainMs = 60_000;
  * @throws PortUnavailable
  */
 export async function noteLimit(
-  ports: ValuePorts & { lines: Pick<Lines, "noteLimit"> },
-  line: Line,
+  ports: ValuePorts & { lines: Pick<WaitQueues, "noteLimit"> },
+  line: WaitQueue,
   { value, atMs }: NotedLimit,
 ): Promise<void> {
   const known = await notedLimit(ports, line);
@@ -238,7 +238,11 @@ export interface Pace {
 }
 
 /** The pace of a line. Undefined: its type is unknown, or has no rate. */
-export async function paceOf(ports: ValuePorts, type: LimitedType | undefined, line: Line): Promise<Pace | undefined> {
+export async function paceOf(
+  ports: ValuePorts,
+  type: LimitedType | undefined,
+  line: WaitQueue,
+): Promise<Pace | undefined> {
   if (type === undefined) return undefined;
   const set = (await limitsOf(ports.flow, type.name, line))?.rate;
   const { rateLimit: defined } = type;
@@ -260,7 +264,7 @@ interface Rate {
 }
 
 /** The rates of a list, or of a function of the input, for the key of a line. */
-async function definedRates(ports: ValuePorts, { longer = [], ...one }: TypeRate, line: Line): Promise<Rate[]> {
+async function definedRates(ports: ValuePorts, { longer = [], ...one }: TypeRate, line: WaitQueue): Promise<Rate[]> {
   const rates: RateLimitOption[] = [one, ...longer];
   const isByInput = rates.some(({ limit }) => typeof limit === "function");
   const noted = Object(isByInput && (await notedLimit(ports, line))?.value) as Record<string, number>;
@@ -302,10 +306,10 @@ export function lineFor(
   type: LimitedType,
   { key, scope }: Limit<never>,
   { tenantId, inputs }: LimitedWork,
-): Line {
+): WaitQueue {
   const text = key === undefined ? "" : sharedKey(kind === "rate" ? "rateLimit" : kind, key, inputs);
   const tenant = scope === "deployment" ? allTenants : tenantId;
-  return lineOf(limitLine(kind, { type: type.name, tenantId: tenant, key: text })) as Line;
+  return lineOf(limitLine(kind, { type: type.name, tenantId: tenant, key: text })) as WaitQueue;
 }
 
 /** No further attempt can help: the key is the type's own code. */
@@ -352,7 +356,7 @@ export function lineOfList(
   type: LimitedType,
   { longer = [], ...rate }: NonNullable<LimitsInForce["rateLimit"]>,
   of: LimitedWork,
-): Line {
+): WaitQueue {
   const line = lineFor(kind, type, rate, of);
   if (longer.some((other) => lineFor(kind, type, other, of).name !== line.name))
     throw new TypeError("rateLimit: the keys of its rates differ for this input; all of a list need the same key");

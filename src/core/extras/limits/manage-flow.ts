@@ -1,16 +1,16 @@
 import { inLanes } from "../../../util/in-lanes.ts";
+import { Problem } from "../../model/problem.ts";
+import { iso } from "../../model/record.ts";
+import type { Tier } from "../../model/tier.ts";
 import {
   allTenants,
   breakerName,
-  type Line,
   limitLine,
   lineOf,
   type PauseTarget,
   pauseName,
-} from "../../model/line.ts";
-import { Problem } from "../../model/problem.ts";
-import { iso } from "../../model/record.ts";
-import type { Tier } from "../../model/tier.ts";
+  type WaitQueue,
+} from "../../model/wait-queue.ts";
 import {
   type Breaker,
   type FlowSetting,
@@ -24,10 +24,10 @@ import { maxPermits } from "../../task/type-limits.ts";
 import { guardResume } from "./breaker.ts";
 import { noteOpened } from "./keyed-breakers.ts";
 import { isOver } from "./limit-lines.ts";
-import { type LinePorts, sendCheck } from "./line-ports.ts";
 import { lineOfLimit } from "./view-flow.ts";
+import { sendCheck, type WaitQueuePorts } from "./wait-queue-ports.ts";
 
-export type ManageFlowPorts = Pick<LinePorts, "clock" | "log" | "queues" | "lines" | "flowSettings" | "newId">;
+export type ManageFlowPorts = Pick<WaitQueuePorts, "clock" | "log" | "queues" | "lines" | "flowSettings" | "newId">;
 
 /**
  * The check that is there in case of a death comes this much later, in milliseconds: two at the same time would send
@@ -62,7 +62,7 @@ export async function pause(ports: ManageFlowPorts, target: PauseTarget, by: str
  * @throws PortUnavailable
  */
 export async function resume(ports: ManageFlowPorts, target: PauseTarget, tier: Tier, by: string): Promise<void> {
-  const line = lineOf(pauseName(target)) as Line;
+  const line = lineOf(pauseName(target)) as WaitQueue;
   if (target.scope === "type") for (const own of await guardResume(ports, target)) await open(ports, own, tier);
   await open(ports, line, tier);
   ports.log.info("resumed", { pause: line.name, by });
@@ -94,14 +94,14 @@ export async function closeBreaker(
   const ofKeys = key === undefined ? await ports.flowSettings.named(breakerName(type, tenantId, ""), maxClosed) : [];
   const isOpen = (one: FlowSetting) => (one as Breaker).openUntilMs !== undefined;
   const lines = [breakerName(type, tenantId, key), ...ofKeys.filter(isOpen).map(({ name }) => name)];
-  await inLanes(lines, closingLanes, (name) => open(ports, lineOf(name) as Line, tier));
+  await inLanes(lines, closingLanes, (name) => open(ports, lineOf(name) as WaitQueue, tier));
   await inLanes(ofKeys, closingLanes, async (one) => isOpen(one) || ports.flowSettings.remove(one.name));
   const of = { type, tenant_id: tenantId, ...(key !== undefined && { key }) };
   ports.log.info("breaker closed by an operator", { ...of, by });
 }
 
 /** Removes the setting that stops a line's tasks, with a check before and after it. */
-async function open(ports: ManageFlowPorts, line: Line, tier: Tier): Promise<void> {
+async function open(ports: ManageFlowPorts, line: WaitQueue, tier: Tier): Promise<void> {
   const checkAfter = (delayMs: number) =>
     sendCheck(ports, line, { tier, atMs: ports.clock.now() + delayMs, id: ports.newId() });
   await checkAfter(settingsKnownMs + spareMs);
@@ -147,7 +147,7 @@ async function checkLines(ports: ManageFlowPorts, { name, priority: tier }: { na
     ports.lines.list(`rate/${name}/`, maxLines),
   ]);
   const atMs = ports.clock.now() + settingsKnownMs;
-  for (const line of found.flat()) await sendCheck(ports, lineOf(line) as Line, { tier, atMs, id: ports.newId() });
+  for (const line of found.flat()) await sendCheck(ports, lineOf(line) as WaitQueue, { tier, atMs, id: ports.newId() });
 }
 
 /** Limits of single keys that are in force at the same time, at most: every process that works reads all of them. */
@@ -187,7 +187,7 @@ const isKeyed = (type: KeyedType, kind: LimitKind): boolean => limitIn(type, kin
 function lineOfKey(type: KeyedType, kind: LimitKind, key: string, { tenantId, isAdmin }: KeyOwner) {
   const isShared = limitIn(type, kind)?.scope === "deployment";
   const name = limitLine(kind, { type: type.name, tenantId: isShared ? allTenants : tenantId, key });
-  return { line: lineOf(name) as Line, isAllowed: !isShared || isAdmin };
+  return { line: lineOf(name) as WaitQueue, isAllowed: !isShared || isAdmin };
 }
 
 const ofAdmins = () =>
@@ -249,7 +249,7 @@ export async function clearKey(ports: ManageFlowPorts, type: KeyedType, key: str
 }
 
 /** The line is looked at when every process knows the new limit. */
-const checkKnown = (ports: ManageFlowPorts, line: Line, tier: Tier): Promise<void> =>
+const checkKnown = (ports: ManageFlowPorts, line: WaitQueue, tier: Tier): Promise<void> =>
   sendCheck(ports, line, { tier, atMs: ports.clock.now() + settingsKnownMs, id: ports.newId() });
 
 /** @throws Problem `conflict` when too many keys have a limit of their own */

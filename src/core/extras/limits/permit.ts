@@ -1,10 +1,10 @@
 import type { LineCheck } from "../../model/envelope.ts";
 import { PortUnavailable, WrittenLater } from "../../model/errors.ts";
-import { type Line, lineOf } from "../../model/line.ts";
 import type { TaskRecord } from "../../model/record.ts";
 import { permitIn } from "../../model/ticket.ts";
+import { lineOf, type WaitQueue } from "../../model/wait-queue.ts";
 import { laterReleaseSeconds, sayLater } from "../../pipeline/send/later-release.ts";
-import type { LineState, Successor } from "../../ports/flow.ts";
+import type { Successor, WaitQueueState } from "../../ports/flow.ts";
 import type { Verdict } from "../../ports/queues.ts";
 import type { Delivery } from "../../ports/tasks.ts";
 import type { Limiter, Permit, Settled } from "../../task/limiter.ts";
@@ -15,9 +15,9 @@ import { advance } from "./advance.ts";
 import { countEnd, passTry } from "./breaker.ts";
 import { type HeldPermit, readNext, release, renew } from "./held-permit.ts";
 import { permitsOf } from "./limit-lines.ts";
-import type { FlowPorts, LinePorts } from "./line-ports.ts";
 import { bucketName, bucketOf } from "./shards.ts";
 import { answerOf, orWarn } from "./sure-write.ts";
+import type { FlowPorts, WaitQueuePorts } from "./wait-queue-ports.ts";
 
 /** The limiter as it is, behind its door: loaded with the first task that it may stop. */
 export const wholeLimiter: Limiter<FlowPorts> = {
@@ -171,7 +171,7 @@ const maxFree = 3;
 
 /** A successor, in a bucket of a line's places. */
 interface Coming {
-  line: Line;
+  line: WaitQueue;
   bucket: number;
   id: string;
 }
@@ -219,16 +219,25 @@ async function permitFor(ports: FlowPorts, { tier }: Delivery, coming: Coming): 
 }
 
 /** Notes that a successor waits, unless another one does, until its next look. */
-async function waitOn({ clock, lines }: LinePorts, name: string, state: LineState | undefined, own: Successor) {
+async function waitOn(
+  { clock, lines }: WaitQueuePorts,
+  name: string,
+  state: WaitQueueState | undefined,
+  own: Successor,
+) {
   const now = clock.now();
   if (state !== undefined && (state.successor?.untilMs ?? 0) <= now) await answerOf(lines.awaitPermit(name, own, now));
   await new Promise<void>((resolve) => clock.after(lookEachMs, resolve));
 }
 
-const isDone = async ({ lines }: LinePorts, name: string, state: LineState | undefined, id: string): Promise<boolean> =>
-  state?.successor?.id !== id || (await lines.endWait(name, id));
+const isDone = async (
+  { lines }: WaitQueuePorts,
+  name: string,
+  state: WaitQueueState | undefined,
+  id: string,
+): Promise<boolean> => state?.successor?.id !== id || (await lines.endWait(name, id));
 
-async function roomIn(ports: LinePorts, line: Line, index: number): Promise<number> {
+async function roomIn(ports: WaitQueuePorts, line: WaitQueue, index: number): Promise<number> {
   const { registry, bucketSize: size } = ports;
   const limit = await permitsOf(ports, registry.get(line.type ?? ""), line);
   return limit === undefined ? 0 : bucketOf(line, index, { limit, size }).room;

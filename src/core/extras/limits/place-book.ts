@@ -1,6 +1,6 @@
 import { leaseSeconds } from "../../model/change.ts";
 import { allShards } from "../../model/line-shards.ts";
-import type { CountedTokens, Lines, WaitingKey } from "../../ports/flow.ts";
+import type { CountedTokens, WaitingKey, WaitQueues } from "../../ports/flow.ts";
 import type { Clock } from "../../ports/tasks.ts";
 
 /**
@@ -63,7 +63,7 @@ const oldMs = 60_000;
 const maxLines = 200;
 
 /** Readings may miss the changes of the last second. */
-interface PlaceReads extends Pick<Lines, "orders"> {
+interface PlaceReads extends Pick<WaitQueues, "orders"> {
   /** True when tasks of a limit's line may wait in its shards above 0. */
   isSharded(line: string): Promise<boolean>;
   /** The task that has the turn of a line in strict order. Undefined: none has. */

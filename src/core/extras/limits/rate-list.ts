@@ -1,7 +1,7 @@
-import type { CountedTokens, LineState, Lines, WantedToken } from "../../ports/flow.ts";
+import type { CountedTokens, WaitQueueState, WaitQueues, WantedToken } from "../../ports/flow.ts";
 import type { Clock } from "../../ports/tasks.ts";
 import type { FlowBook } from "./flow-book.ts";
-import { maxTries } from "./line-ports.ts";
+import { maxTries } from "./wait-queue-ports.ts";
 
 /** A rate of a list whose starts are counted, and not spaced. */
 export interface CountedRate {
@@ -59,17 +59,17 @@ export class RateList {
   }
 
   /** The first time from `fromMs` on at which all rates allow `count` starts. */
-  freeFrom({ starts }: LineState, fromMs: number, count = 1): number {
+  freeFrom({ starts }: WaitQueueState, fromMs: number, count = 1): number {
     return Math.max(...this.#counted.map((rate) => freeOf(starts?.parts, rate, fromMs, count)));
   }
 
   /** The starts that all counted rates allow at a time. */
-  roomAt({ starts }: LineState, atMs: number): number {
+  roomAt({ starts }: WaitQueueState, atMs: number): number {
     return Math.min(...this.#counted.map((rate) => rate.limit - countAt(starts?.parts, rate, atMs)));
   }
 
   /** The counted starts of a line with these. */
-  after({ starts }: LineState, { slotMs, count }: Given): CountedTokens {
+  after({ starts }: WaitQueueState, { slotMs, count }: Given): CountedTokens {
     const { intervalMs, perSeconds } = this.#spaced;
     const nextMs = slotMs + Math.max(1, count) * intervalMs;
     const lastMs = Math.ceil(nextMs - intervalMs);
@@ -95,7 +95,7 @@ export class RateList {
    * Takes starts as `takeSlot` does of one rate: by a look at the line, and one write that changes nothing when another
    * start was given since. Where that happens again and again, the task waits in the line.
    */
-  over(lines: Pick<Lines, "state" | "acquireTokens">): Pick<Lines, "acquireToken"> {
+  over(lines: Pick<WaitQueues, "state" | "acquireTokens">): Pick<WaitQueues, "acquireToken"> {
     return {
       acquireToken: async (line, { nowMs, intervalMs, aheadMs, count = 1 }) => {
         for (let tries = 0; tries < maxTries; tries++) {
@@ -115,7 +115,7 @@ export class RateList {
    * false when a later one was given since. The part that has counted the start counts for longer.
    */
   async move(
-    lines: Pick<Lines, "state" | "acquireTokens">,
+    lines: Pick<WaitQueues, "state" | "acquireTokens">,
     line: string,
     { seenMs, toMs }: { seenMs: number; toMs: number },
   ): Promise<boolean> {
@@ -180,7 +180,7 @@ function withPart(parts: Parts | undefined, rate: CountedRate, { lastMs, count }
 const togetherMs = 50;
 
 interface StartPorts {
-  lines: Pick<Lines, "acquireToken">;
+  lines: Pick<WaitQueues, "acquireToken">;
   clock: Pick<Clock, "now">;
 }
 

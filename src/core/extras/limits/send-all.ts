@@ -1,13 +1,13 @@
 import { inLanes } from "../../../util/in-lanes.ts";
 import { leaseSeconds, longestLeaseSeconds } from "../../model/change.ts";
-import type { Line } from "../../model/line.ts";
 import { numberOf } from "../../model/line-shards.ts";
 import type { Ticket } from "../../model/ticket.ts";
+import type { WaitQueue } from "../../model/wait-queue.ts";
 import type { WaitingEntry, WaitingTask } from "../../ports/flow.ts";
 import type { PassedPermit, TaskMessage } from "../../task/puller.ts";
 import type { LimitedType } from "../../task/type-limits.ts";
-import type { LinePorts } from "./line-ports.ts";
 import { bucketCount, type Sizes } from "./shards.ts";
+import type { WaitQueuePorts } from "./wait-queue-ports.ts";
 
 /** Messages that are sent at the same time. Many tasks of a fast rate, or after a pause, go within a second. */
 const lanes = { rate: 50, concurrency: 10, pause: 50, breaker: 10 } as const;
@@ -20,8 +20,8 @@ const backupMarginSeconds = 15;
 
 /** Sends the messages of tasks, each with what earlier lines granted it and with `more`. */
 export async function sendAll(
-  ports: LinePorts,
-  line: Line,
+  ports: WaitQueuePorts,
+  line: WaitQueue,
   tasks: readonly WaitingEntry[],
   more: Ticket = {},
 ): Promise<void> {
@@ -41,8 +41,8 @@ export async function sendAll(
  * @param pulled The message with which this worker pulls the task. Undefined: it does not.
  */
 export async function sendOne(
-  ports: LinePorts,
-  line: Line,
+  ports: WaitQueuePorts,
+  line: WaitQueue,
   task: WaitingTask,
   given: Ticket,
   pulled: TaskMessage | undefined,
@@ -63,7 +63,7 @@ export async function sendOne(
 
 /** Sends the message of this worker's successor when it is time. Never rejects: without it, tasks go by message. */
 async function sendSuccessor(
-  { queues, log, puller, clock, newId }: LinePorts,
+  { queues, log, puller, clock, newId }: WaitQueuePorts,
   { tier, runsOn }: WaitingTask,
   { line, bucket }: PassedPermit,
 ): Promise<void> {
@@ -76,7 +76,7 @@ async function sendSuccessor(
 }
 
 /** A task that could not leave its line is admitted again, and found at work or at its end. */
-const logged = ({ log, puller }: LinePorts, left: Promise<void>): Promise<void> =>
+const logged = ({ log, puller }: WaitQueuePorts, left: Promise<void>): Promise<void> =>
   left.catch((error: unknown) => {
     log.warn("a task could not leave its line", { error: String(error) });
     puller?.end();
@@ -87,8 +87,8 @@ const logged = ({ log, puller }: LinePorts, left: Promise<void>): Promise<void> 
  * again, or whose time to be kept is over: it leaves the line, which it would block.
  */
 export async function withEnvelopes(
-  { lines, log }: LinePorts,
-  line: Line,
+  { lines, log }: WaitQueuePorts,
+  line: WaitQueue,
   tasks: readonly WaitingEntry[],
 ): Promise<readonly WaitingTask[]> {
   if (tasks.every((task): task is WaitingTask => task.envelope !== undefined)) return tasks;
@@ -121,7 +121,7 @@ const backupSeconds = (type: LimitedType | undefined): number =>
  */
 const reservedMs = 15_000;
 
-type OwnPorts = Pick<LinePorts, "lines" | "clock" | "flow" | "newId">;
+type OwnPorts = Pick<WaitQueuePorts, "lines" | "clock" | "flow" | "newId">;
 
 /**
  * The tasks of a line that this call lets go, up to a number: the first tasks that no other call of this process lets
@@ -129,7 +129,7 @@ type OwnPorts = Pick<LinePorts, "lines" | "clock" | "flow" | "newId">;
  */
 async function ownTasks(
   ports: OwnPorts,
-  line: Line,
+  line: WaitQueue,
   first: readonly WaitingEntry[],
   { max, sizes }: { max: number; sizes: Sizes },
 ): Promise<WaitingEntry[]> {
@@ -145,7 +145,7 @@ async function ownTasks(
  */
 export async function reserved(
   { lines, clock, flow, newId }: OwnPorts,
-  line: Line,
+  line: WaitQueue,
   first: readonly WaitingEntry[],
   max: number,
 ): Promise<WaitingEntry[]> {
@@ -168,7 +168,7 @@ export async function reserved(
  */
 export async function leaveToOthers(
   { lines, flow }: OwnPorts,
-  line: Line,
+  line: WaitQueue,
   tasks: readonly WaitingEntry[],
   sizes: Sizes,
 ): Promise<boolean> {
@@ -186,8 +186,8 @@ export async function leaveToOthers(
  * @throws PortUnavailable
  */
 export async function ownMessages(
-  ports: LinePorts,
-  line: Line,
+  ports: WaitQueuePorts,
+  line: WaitQueue,
   first: readonly WaitingEntry[],
   wanted: { max: number; sizes: Sizes },
 ): Promise<readonly WaitingTask[]> {

@@ -1,12 +1,12 @@
-import { isOfLimit, type Line } from "../../model/line.ts";
 import { allShards, anyShard, numberOf, shardOf } from "../../model/line-shards.ts";
 import { isThrottled } from "../../model/throttled.ts";
-import type { LineState, Lines, WaitingEntry, WaitingTask } from "../../ports/flow.ts";
+import { isOfLimit, type WaitQueue } from "../../model/wait-queue.ts";
+import type { WaitingEntry, WaitingTask, WaitQueueState, WaitQueues } from "../../ports/flow.ts";
 import type { Clock } from "../../ports/tasks.ts";
 import { type LimitedType, permitsPerUnit, strictOf } from "../../task/type-limits.ts";
 import type { FlowBook } from "./flow-book.ts";
 import { paceOf, permitsOf } from "./limit-lines.ts";
-import type { Known, LinePorts } from "./line-ports.ts";
+import type { Known, WaitQueuePorts } from "./wait-queue-ports.ts";
 
 /**
  * A part of a line's places, which is one item: an item of all places would make each start and end as dear as there
@@ -39,21 +39,22 @@ const maxAsked = 3;
 const maxFirst = 16;
 
 /** The name of a bucket's places. No line's name begins with `places/`. */
-export const bucketName = ({ name }: Line, index: number): string => (index === 0 ? name : `places/${index}/${name}`);
+export const bucketName = ({ name }: WaitQueue, index: number): string =>
+  index === 0 ? name : `places/${index}/${name}`;
 
 export const bucketCount = ({ limit, size = permitsPerUnit }: Sizes): number => Math.max(1, Math.ceil(limit / size));
 
-export const bucketOf = (line: Line, index: number, { limit, size = permitsPerUnit }: Sizes): Bucket => ({
+export const bucketOf = (line: WaitQueue, index: number, { limit, size = permitsPerUnit }: Sizes): Bucket => ({
   index,
   name: bucketName(line, index),
   room: Math.min(size, Math.max(0, limit - index * size)),
 });
 
-export const bucketsOf = (line: Line, sizes: Sizes): Bucket[] =>
+export const bucketsOf = (line: WaitQueue, sizes: Sizes): Bucket[] =>
   Array.from({ length: bucketCount(sizes) }, (_, index) => bucketOf(line, index, sizes));
 
 /** The buckets that a task asks for a place, in this order: spread evenly over tasks, and the same for each message. */
-export function bucketsFor(line: Line, taskId: string, sizes: Sizes): Bucket[] {
+export function bucketsFor(line: WaitQueue, taskId: string, sizes: Sizes): Bucket[] {
   const count = bucketCount(sizes);
   const first = numberOf(taskId) % count;
   const asked = Array.from({ length: Math.min(count, maxAsked) }, (_, step) => (first + step) % count);
@@ -94,13 +95,13 @@ const [minJoinWaitMs, spreadJoinMs] = [500, 1_500];
 
 interface ShardPorts {
   flow: FlowBook;
-  lines: Pick<Lines, "state">;
+  lines: Pick<WaitQueues, "state">;
   registry: ReadonlyMap<string, LimitedType>;
   maxInOne?: number | undefined;
 }
 
 /** True for a line whose tasks wait in the shards above 0, by its limit or as this process knows. */
-export async function isSharded(ports: ShardPorts, line: Line) {
+export async function isSharded(ports: ShardPorts, line: WaitQueue) {
   const { flow, registry, maxInOne: max = maxInOne } = ports;
   const type = registry.get(line.type ?? "");
   if (strictOf(type) !== undefined && line.kind === "concurrency") return false;
@@ -112,7 +113,7 @@ export async function isSharded(ports: ShardPorts, line: Line) {
 }
 
 /** The shard in which a task waits, or would. Absent: 0. */
-export async function shardFor(ports: ShardPorts, line: Line, taskId: string): Promise<{ shard?: number }> {
+export async function shardFor(ports: ShardPorts, line: WaitQueue, taskId: string): Promise<{ shard?: number }> {
   return (await isSharded(ports, line)) ? { shard: shardOf(taskId) } : {};
 }
 
@@ -124,8 +125,8 @@ export async function shardFor(ports: ShardPorts, line: Line, taskId: string): P
  * @throws PortUnavailable
  */
 export async function join(
-  { lines, flow, clock, registry }: Pick<LinePorts, "lines" | "flow" | "clock" | "registry">,
-  { name, kind, type }: Line,
+  { lines, flow, clock, registry }: Pick<WaitQueuePorts, "lines" | "flow" | "clock" | "registry">,
+  { name, kind, type }: WaitQueue,
   task: WaitingTask,
   purgeAt: number,
 ): Promise<WaitingTask> {
@@ -152,9 +153,9 @@ const after = (clock: Clock, ms: number) => new Promise<void>((resolve) => clock
  * the caller that has added a task made sure of it.
  */
 export function shardsIn(
-  { flow }: Pick<LinePorts, "flow">,
-  { name }: Line,
-  state: LineState | undefined,
+  { flow }: Pick<WaitQueuePorts, "flow">,
+  { name }: WaitQueue,
+  state: WaitQueueState | undefined,
   { added }: Pick<Known, "added">,
 ): readonly number[] {
   if (state !== undefined) flow.lines.noteSharded(name, state.sharded === true);
@@ -165,7 +166,11 @@ export function shardsIn(
  * Makes sure that a task that was added to a shard above 0 is found. Where many join a line in the same moment, nobody
  * has noted the mark: each waits for up to half a second, so that a few of them write it. Returns the line's state.
  */
-export async function markSharded(ports: LinePorts, { name }: Line, { taskId }: WaitingEntry): Promise<LineState> {
+export async function markSharded(
+  ports: WaitQueuePorts,
+  { name }: WaitQueue,
+  { taskId }: WaitingEntry,
+): Promise<WaitQueueState> {
   const { lines, clock } = ports;
   const early = await lines.state(name);
   if (early.sharded) return early;
@@ -175,7 +180,10 @@ export async function markSharded(ports: LinePorts, { name }: Line, { taskId }: 
 }
 
 /** Removes the mark of a line without tasks, which had one and has no check any more. */
-export async function unmark({ lines, flow }: Pick<LinePorts, "lines" | "flow">, { name }: Line): Promise<void> {
+export async function unmark(
+  { lines, flow }: Pick<WaitQueuePorts, "lines" | "flow">,
+  { name }: WaitQueue,
+): Promise<void> {
   const isEmpty = async (): Promise<boolean> => (await lines.first(name, 1, allShards)).length === 0;
   if (!(await isEmpty())) return;
   await lines.unshard(name);
@@ -188,8 +196,8 @@ export const firstOfShard = 8;
 
 /** The first tasks of a line's shard, at random. Shard 0 has the tasks that joined before the line was sharded. */
 export async function firstOfAny(
-  { lines, newId }: Pick<LinePorts, "lines" | "newId">,
-  { name }: Line,
+  { lines, newId }: Pick<WaitQueuePorts, "lines" | "newId">,
+  { name }: WaitQueue,
   max: number,
 ): Promise<WaitingEntry[]> {
   const shard = anyShard(newId());
@@ -199,8 +207,8 @@ export async function firstOfAny(
 
 /** The first tasks of one of a line's shards, at random; of all when that has none. */
 export async function firstOfOne(
-  ports: Pick<LinePorts, "lines" | "newId">,
-  line: Line,
+  ports: Pick<WaitQueuePorts, "lines" | "newId">,
+  line: WaitQueue,
   { max, maxOfOne }: { max: number; maxOfOne: number },
 ): Promise<WaitingEntry[]> {
   const some = await firstOfAny(ports, line, maxOfOne);

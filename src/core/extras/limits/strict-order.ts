@@ -1,14 +1,14 @@
-import type { Line } from "../../model/line.ts";
 import { isKept, iso, statusAt, type TaskRecord } from "../../model/record.ts";
 import { isTerminal } from "../../model/status.ts";
-import type { LineState } from "../../ports/flow.ts";
+import type { WaitQueue } from "../../model/wait-queue.ts";
+import type { WaitQueueState } from "../../ports/flow.ts";
 import type { TaskMessage } from "../../task/puller.ts";
 import type { TaskType } from "../../task/task.ts";
 import { type StrictOption, strictOf } from "../../task/type-limits.ts";
 import { type AcquiredPermit, justNowMs } from "./acquire.ts";
-import { type LinePorts, maxIntervalMs } from "./line-ports.ts";
 import { keptAfterMs, keptUntilMs, permitStateOf, takenUntilMs } from "./place-book.ts";
 import { hasPermit, keepSeen, sureWrite } from "./sure-write.ts";
+import { maxIntervalMs, type WaitQueuePorts } from "./wait-queue-ports.ts";
 
 /*
  * Strict order: a line has one place, its turn. A task has the turn from its first start until it has ended for good,
@@ -17,14 +17,14 @@ import { hasPermit, keepSeen, sureWrite } from "./sure-write.ts";
  * gave back is given back by the next look at its line.
  */
 
-type TurnPorts = Pick<LinePorts, "records" | "lines" | "clock" | "registry">;
+type TurnPorts = Pick<WaitQueuePorts, "records" | "lines" | "clock" | "registry">;
 
 /**
  * True for a task that is not over, so that it keeps its turn. False for each task of a line without strict order.
  * @param isPast True for a place that has passed its end.
  * @throws PortUnavailable
  */
-export async function keepsTurn(ports: TurnPorts, line: Line, taskId: string, isPast = true): Promise<boolean> {
+export async function keepsTurn(ports: TurnPorts, line: WaitQueue, taskId: string, isPast = true): Promise<boolean> {
   const strict = strictOf(ports.registry.get(line.type ?? ""));
   if (strict === undefined) return false;
   const [, , tenant_id = ""] = line.name.split("/");
@@ -42,7 +42,7 @@ export async function keepsTurn(ports: TurnPorts, line: Line, taskId: string, is
 }
 
 /** False for another task: an idempotency key may have made the same id anew. */
-const isOfLine = ({ type, strict_line }: TaskRecord, { name, type: ofLine }: Line): boolean =>
+const isOfLine = ({ type, strict_line }: TaskRecord, { name, type: ofLine }: WaitQueue): boolean =>
   type === ofLine && (strict_line === undefined || strict_line === name);
 
 const waitOf = ({ created_at: createdAt, task_id: taskId }: TaskRecord) => ({ createdAt, taskId });
@@ -59,8 +59,8 @@ const isHeld = ({ onDeadLetter }: StrictOption, { status, dead_letter_at }: Task
  */
 export async function turnsOf(
   ports: TurnPorts,
-  line: Line,
-  { permits }: LineState,
+  line: WaitQueue,
+  { permits }: WaitQueueState,
   isAsked: boolean,
 ): Promise<{ over: [string, number][]; stay: Map<string, number> }> {
   const now = ports.clock.now();
@@ -82,9 +82,9 @@ export async function turnsOf(
  * @throws PortUnavailable
  */
 export async function takeTurn(
-  { lines, clock }: LinePorts,
+  { lines, clock }: WaitQueuePorts,
   message: TaskMessage,
-  line: Line,
+  line: WaitQueue,
   type: TaskType,
 ): Promise<AcquiredPermit | undefined> {
   const { passed, envelope } = message;

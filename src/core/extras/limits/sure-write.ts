@@ -1,5 +1,5 @@
 import { PortUnavailable } from "../../model/errors.ts";
-import type { LineState, Lines, TaskPermit } from "../../ports/flow.ts";
+import type { TaskPermit, WaitQueueState, WaitQueues } from "../../ports/flow.ts";
 import type { Log } from "../../ports/tasks.ts";
 
 /**
@@ -9,11 +9,11 @@ import type { Log } from "../../ports/tasks.ts";
  * @throws PortUnavailable: the write was not made, or nobody knows
  */
 export async function sureWrite<Answer>(
-  lines: Pick<Lines, "state">,
+  lines: Pick<WaitQueues, "state">,
   bucket: string,
   write: Promise<Answer>,
-  isMade: (state: LineState) => boolean,
-): Promise<Answer | LineState> {
+  isMade: (state: WaitQueueState) => boolean,
+): Promise<Answer | WaitQueueState> {
   try {
     return await write;
   } catch (error) {
@@ -35,7 +35,7 @@ const maxKeeps = 3;
  * @throws PortUnavailable
  */
 export async function keepSeen(
-  lines: Pick<Lines, "state" | "renewPermit">,
+  lines: Pick<WaitQueues, "state" | "renewPermit">,
   bucket: string,
   { task, untilMs: known, turn }: Pick<TaskPermit, "task" | "turn"> & { untilMs?: number | undefined },
   endAfter: (seenMs: number) => number | undefined,
@@ -73,5 +73,5 @@ export async function orWarn(log: Log, text: string, call: Promise<unknown>): Pr
 /** True when a task has a place that ends at this time: the call that chose the time has given it. */
 export const hasPermit =
   (tasks: readonly string[], untilMs: number) =>
-  ({ permits }: LineState): boolean =>
+  ({ permits }: WaitQueueState): boolean =>
     tasks.every((task) => permits.get(task) === untilMs);

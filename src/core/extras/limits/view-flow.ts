@@ -1,14 +1,14 @@
-import { allTenants, breakerName, type Line, lineOf, pauseName } from "../../model/line.ts";
 import { allShards } from "../../model/line-shards.ts";
 import { iso } from "../../model/record.ts";
+import { allTenants, breakerName, lineOf, pauseName, type WaitQueue } from "../../model/wait-queue.ts";
 import {
   type Breaker,
   type FlowSetting,
-  type Lines,
   limitsName,
   type Pause,
   type TypeLimits,
   type WaitingEntry,
+  type WaitQueues,
 } from "../../ports/flow.ts";
 import { isOver } from "./limit-lines.ts";
 
@@ -253,7 +253,7 @@ const pauseOfTenant = ({ since, reason }: Pause): Partial<StoppedTenant> => ({
 const maxStopped = 100;
 
 /** The line of a key that has a limit of its own, by the setting's name. Undefined: it is another setting. */
-export function lineOfLimit({ kind, name }: FlowSetting): (Line & { tenantId: string; key: string }) | undefined {
+export function lineOfLimit({ kind, name }: FlowSetting): (WaitQueue & { tenantId: string; key: string }) | undefined {
   const line = kind === "limits" ? lineOf(name.slice(limitsName("").length)) : undefined;
   const [, , tenantId, ...key] = line?.name.split("/") ?? [];
   return line === undefined || tenantId === undefined ? undefined : { ...line, tenantId, key: key.join("/") };
@@ -317,7 +317,7 @@ export function stoppedTenants(type: string, settings: readonly FlowSetting[]): 
  * each pause and open breaker, and nothing of types that go on.
  */
 export async function waitingSince(
-  lines: Pick<Lines, "first">,
+  lines: Pick<WaitQueues, "first">,
   entry: { name: string; breaker?: DefinedBreaker },
   tenantId: string,
   settings: ReadonlyMap<string, FlowSetting>,
@@ -371,7 +371,7 @@ export interface LimitWait {
  * @param tenantId The tenant whose lines are read: those that tenants share tell of others. Undefined: all lines.
  */
 export async function limitWait(
-  lines: Pick<Lines, "first" | "list" | "states">,
+  lines: Pick<WaitQueues, "first" | "list" | "states">,
   { concurrency, rate_limit }: LimitsView,
   type: string,
   tenantId: string | undefined,

@@ -3,14 +3,14 @@ import { z } from "zod";
 import { release } from "../../../../src/core/extras/limits/held-permit.ts";
 import { changeLimits } from "../../../../src/core/extras/limits/manage-flow.ts";
 import { bucketCount, bucketName, bucketOf, bucketsFor, bucketsOf } from "../../../../src/core/extras/limits/shards.ts";
-import type { Line } from "../../../../src/core/model/line.ts";
 import type { TaskRecord } from "../../../../src/core/model/record.ts";
 import { parseTicket, ticketText } from "../../../../src/core/model/ticket.ts";
+import type { WaitQueue } from "../../../../src/core/model/wait-queue.ts";
 import { envelopeOf, memoryPipeline, typeOf } from "../../../support/memory-pipeline.ts";
 import { workerPool } from "../../../support/worker-pool.ts";
 
 const input = z.object({ ms: z.number(), n: z.number() });
-const line: Line = { name: "concurrency/test.task/acme/", kind: "concurrency", type: "test.task" };
+const line: WaitQueue = { name: "concurrency/test.task/acme/", kind: "concurrency", type: "test.task" };
 
 /** A pipeline with one type with places for all its tasks together, and what its handlers did. */
 function setUp(limit: number) {

@@ -2,11 +2,11 @@ import { describe, expect, test } from "vitest";
 import { JoinedTokens } from "../../../../src/core/extras/limits/rate-list.ts";
 import { PortUnavailable } from "../../../../src/core/model/errors.ts";
 import type { WantedToken } from "../../../../src/core/ports/flow.ts";
-import { MemoryLines } from "../../../../src/memory/lines.ts";
+import { MemoryWaitQueues } from "../../../../src/memory/wait-queues.ts";
 
 /** A rate of whose writes the test says when they end. */
 function setUp() {
-  const lines = new MemoryLines();
+  const lines = new MemoryWaitQueues();
   const clock = { now: () => nowMs };
   let nowMs = 1_000;
   const counts: (number | undefined)[] = [];

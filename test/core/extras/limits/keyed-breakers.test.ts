@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest";
 import { z } from "zod";
 import { cancel } from "../../../../src/core/control/control.ts";
 import { closeBreaker } from "../../../../src/core/extras/limits/manage-flow.ts";
-import { breakerName } from "../../../../src/core/model/line.ts";
+import { breakerName } from "../../../../src/core/model/wait-queue.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
 import { memoryPipeline, typeOf } from "../../../support/memory-pipeline.ts";
 import { workerPool } from "../../../support/worker-pool.ts";

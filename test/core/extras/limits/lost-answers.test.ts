@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { PortUnavailable } from "../../../../src/core/model/errors.ts";
-import type { Lines } from "../../../../src/core/ports/flow.ts";
+import type { WaitQueues } from "../../../../src/core/ports/flow.ts";
 import { memoryPipeline, typeOf } from "../../../support/memory-pipeline.ts";
 import { workerPool } from "../../../support/worker-pool.ts";
 
@@ -30,7 +30,7 @@ function setUp() {
       if (when === "after") await call(...given);
       throw new PortUnavailable("the table");
     };
-    Object.assign(lines, { [method]: failing } as Partial<Lines>);
+    Object.assign(lines, { [method]: failing } as Partial<WaitQueues>);
   };
   const submitMany = async (count: number) => {
     for (let n = 0; n < count; n++) {

@@ -5,8 +5,8 @@ import { release, renew } from "../../../../src/core/extras/limits/held-permit.t
 import { changeLimits } from "../../../../src/core/extras/limits/manage-flow.ts";
 import { keptUntilMs, takenUntilMs } from "../../../../src/core/extras/limits/place-book.ts";
 import { PortUnavailable } from "../../../../src/core/model/errors.ts";
-import type { Line } from "../../../../src/core/model/line.ts";
 import { hasEnded, type TaskRecord } from "../../../../src/core/model/record.ts";
+import type { WaitQueue } from "../../../../src/core/model/wait-queue.ts";
 import type { TaskContext } from "../../../../src/core/task/context.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
 import { memoryPipeline, queueVisibilitySeconds, typeOf } from "../../../support/memory-pipeline.ts";
@@ -130,7 +130,7 @@ describe("places of a key", () => {
 
   test("a worker that stood still gives no later place of its task back", async () => {
     const { ports, lines } = setUp(1);
-    const line: Line = { name: "concurrency/test.task/acme/a", kind: "concurrency", type: "test.task" };
+    const line: WaitQueue = { name: "concurrency/test.task/acme/a", kind: "concurrency", type: "test.task" };
     const [taken, kept] = [ports.clock.now() + 1_000, ports.clock.now() + 5_000];
     await lines.acquirePermits(line.name, ["task"], taken, 1);
     await lines.renewPermit(line.name, { task: "task", untilMs: taken }, kept);
@@ -143,7 +143,7 @@ describe("places of a key", () => {
 
   test("a worker that stood still while it kept a place does not end the place of a running attempt", async () => {
     const { ports, lines, clock } = setUp(1);
-    const line: Line = { name: "concurrency/test.task/acme/a", kind: "concurrency", type: "test.task" };
+    const line: WaitQueue = { name: "concurrency/test.task/acme/a", kind: "concurrency", type: "test.task" };
     const type = { timeoutSeconds: 30 };
     const task = { tenant_id: "acme", task_id: "task" };
     const taken = takenUntilMs(clock.now(), type);
@@ -193,7 +193,7 @@ describe("places of a key", () => {
 
   test("a place is given back, also when nobody can read who is next", async () => {
     const { ports, lines } = setUp(1);
-    const line: Line = { name: "concurrency/test.task/acme/a", kind: "concurrency", type: "test.task" };
+    const line: WaitQueue = { name: "concurrency/test.task/acme/a", kind: "concurrency", type: "test.task" };
     const untilMs = ports.clock.now() + 1_000;
     await lines.acquirePermits(line.name, ["task"], untilMs, 1);
     const next = Promise.reject(new PortUnavailable("the table"));

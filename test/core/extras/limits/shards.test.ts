@@ -3,16 +3,16 @@ import { z } from "zod";
 import { advance } from "../../../../src/core/extras/limits/advance.ts";
 import { markSharded, unmark } from "../../../../src/core/extras/limits/shards.ts";
 import { PortUnavailable } from "../../../../src/core/model/errors.ts";
-import type { Line } from "../../../../src/core/model/line.ts";
 import { allShards, shardOf } from "../../../../src/core/model/line-shards.ts";
+import type { WaitQueue } from "../../../../src/core/model/wait-queue.ts";
 import type { WaitingTask } from "../../../../src/core/ports/flow.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
 import { envelopeOf, memoryPipeline, typeOf } from "../../../support/memory-pipeline.ts";
 import { workerPool } from "../../../support/worker-pool.ts";
 
 const input = z.object({ ms: z.number(), n: z.number() });
-const places: Line = { name: "concurrency/test.task/acme/", kind: "concurrency", type: "test.task" };
-const rate: Line = { name: "rate/test.task/acme/", kind: "rate", type: "test.task" };
+const places: WaitQueue = { name: "concurrency/test.task/acme/", kind: "concurrency", type: "test.task" };
+const rate: WaitQueue = { name: "rate/test.task/acme/", kind: "rate", type: "test.task" };
 
 /** A pipeline with one type, and what its handlers did. */
 function setUp(options: Partial<TaskType>) {

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { keptUntilMs } from "../../../../src/core/extras/limits/place-book.ts";
-import type { Lines } from "../../../../src/core/ports/flow.ts";
+import type { WaitQueues } from "../../../../src/core/ports/flow.ts";
 import { memoryPipeline, typeOf } from "../../../support/memory-pipeline.ts";
 import { workerPool } from "../../../support/worker-pool.ts";
 
@@ -33,7 +33,7 @@ function setUp(limit = 3, { failing = 0 } = {}) {
     ms: number,
   ) => {
     const call = lines[method].bind(lines) as (...given: unknown[]) => Promise<unknown>;
-    lines[method] = ((...given: unknown[]) => after(ms).then(() => call(...given))) as Lines[Method] &
+    lines[method] = ((...given: unknown[]) => after(ms).then(() => call(...given))) as WaitQueues[Method] &
       (typeof lines)[Method];
   };
   const submitMany = async (count: number, ms: number) => {

@@ -12,23 +12,23 @@ import type { Tier } from "./tier.ts";
  *
  * No tier, type or tenant contains `/`.
  */
-export interface Line {
+export interface WaitQueue {
   name: string;
-  kind: LineKind;
+  kind: WaitQueueKind;
   /** Absent for a pause of a tier or a tenant. */
   type?: string;
 }
 
-export type LineKind = "pause" | "breaker" | "concurrency" | "rate";
+export type WaitQueueKind = "pause" | "breaker" | "concurrency" | "rate";
 
-const kinds: readonly string[] = ["pause", "breaker", "concurrency", "rate"] satisfies readonly LineKind[];
+const kinds: readonly string[] = ["pause", "breaker", "concurrency", "rate"] satisfies readonly WaitQueueKind[];
 
 /** Reads a line's name. Returns undefined for a text that names no line. */
-export function lineOf(name: string): Line | undefined {
+export function lineOf(name: string): WaitQueue | undefined {
   const [kind = "", first, second] = name.split("/");
   if (!kinds.includes(kind) || first === undefined) return undefined;
   const type = kind === "pause" ? (first === "type" ? second : undefined) : first;
-  return { name, kind: kind as LineKind, ...(type === undefined ? {} : { type }) };
+  return { name, kind: kind as WaitQueueKind, ...(type === undefined ? {} : { type }) };
 }
 
 /**
@@ -47,7 +47,7 @@ export const entryMarginSeconds = 86_400;
 export const isOfLimit = (line: string): boolean => ["concurrency", "rate"].includes(lineOf(line)?.kind ?? "");
 
 /** True for the line of a paused tier. */
-export const isOfTier = ({ name }: Line): boolean => name.startsWith("pause/tier/");
+export const isOfTier = ({ name }: WaitQueue): boolean => name.startsWith("pause/tier/");
 
 /** A pause, as operators name it. A pause of a type without a tenant is one for all tenants. */
 export type PauseTarget =

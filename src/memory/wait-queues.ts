@@ -2,8 +2,6 @@ import { orderOf } from "../core/extras/limits/place-book.ts";
 import { shardOf } from "../core/model/line-shards.ts";
 import type {
   CountedTokens,
-  LineState,
-  Lines,
   NextCheck,
   NotedLimit,
   PlannedCheck,
@@ -14,6 +12,8 @@ import type {
   WaitingEntry,
   WaitingKey,
   WaitingTask,
+  WaitQueueState,
+  WaitQueues,
   WantedToken,
 } from "../core/ports/flow.ts";
 import { copy } from "./copy.ts";
@@ -43,7 +43,7 @@ const shardsOf = (task: Sharded): readonly number[] =>
   task.shard === undefined ? [0, shardOf(task.taskId)] : [task.shard];
 
 /** Lines in memory. */
-export class MemoryLines implements Lines {
+export class MemoryWaitQueues implements WaitQueues {
   readonly #lines = new Map<string, StoredLine>();
   readonly #listed = new Set<string>();
 
@@ -108,7 +108,7 @@ export class MemoryLines implements Lines {
     return this.#first(line, limit, shards, after).map(orderOf);
   }
 
-  async state(line: string): Promise<LineState> {
+  async state(line: string): Promise<WaitQueueState> {
     return stateOf(this.#of(line));
   }
 
@@ -117,7 +117,7 @@ export class MemoryLines implements Lines {
     return this.#of(line).permits;
   }
 
-  async states(lines: readonly string[]): Promise<LineState[]> {
+  async states(lines: readonly string[]): Promise<WaitQueueState[]> {
     return lines.map((line) => stateOf(this.#of(line)));
   }
 
@@ -135,14 +135,14 @@ export class MemoryLines implements Lines {
     return true;
   }
 
-  async releasePermit(line: string, task: string, untilMs: number): Promise<LineState | undefined> {
+  async releasePermit(line: string, task: string, untilMs: number): Promise<WaitQueueState | undefined> {
     const { permits } = this.#of(line);
     if (permits.get(task) !== untilMs) return undefined;
     permits.delete(task);
     return stateOf(this.#of(line));
   }
 
-  async passPermit(line: string, from: TaskPermit, to: TaskPermit, limit: number): Promise<LineState | undefined> {
+  async passPermit(line: string, from: TaskPermit, to: TaskPermit, limit: number): Promise<WaitQueueState | undefined> {
     const { permits } = this.#of(line);
     if (permits.get(from.task) !== from.untilMs || permits.has(to.task) || permits.size > limit) return undefined;
     permits.delete(from.task);
@@ -214,7 +214,7 @@ export class MemoryLines implements Lines {
     return true;
   }
 
-  async shard(line: string): Promise<LineState> {
+  async shard(line: string): Promise<WaitQueueState> {
     const stored = this.#of(line);
     stored.sharded = true;
     return stateOf(stored);
@@ -262,7 +262,15 @@ export class MemoryLines implements Lines {
 
 const newLine = (): StoredLine => ({ shards: new Map(), permits: new Map(), reserved: new Map() });
 
-const stateOf = ({ permits, nextTokenMs, starts, check, sharded, successor, keyLimit }: StoredLine): LineState => ({
+const stateOf = ({
+  permits,
+  nextTokenMs,
+  starts,
+  check,
+  sharded,
+  successor,
+  keyLimit,
+}: StoredLine): WaitQueueState => ({
   permits: new Map(permits),
   ...(nextTokenMs !== undefined && { nextTokenMs }),
   ...(starts !== undefined && { starts: copy(starts) }),

@@ -1,9 +1,7 @@
 import type { WrittenLater } from "../core/model/errors.ts";
-import { isOfLimit } from "../core/model/line.ts";
+import { isOfLimit } from "../core/model/wait-queue.ts";
 import type {
   CountedTokens,
-  LineState,
-  Lines,
   NextCheck,
   NotedLimit,
   PlannedCheck,
@@ -14,12 +12,14 @@ import type {
   WaitingEntry,
   WaitingKey,
   WaitingTask,
+  WaitQueueState,
+  WaitQueues,
   WantedToken,
 } from "../core/ports/flow.ts";
 import { JoinedReads } from "../util/joined-reads.ts";
 import type { Consistency, DynamoTable, Item } from "./dynamo-table.ts";
 import { getMany } from "./get-many.ts";
-import { LineEntries } from "./line-entries.ts";
+import { WaitQueueEntries } from "./line-entries.ts";
 import { placeOf, stateOf } from "./line-places.ts";
 import { keys, lineListPartitions } from "./table.ts";
 
@@ -42,10 +42,10 @@ const listAgainMs = 86_400_000;
  * Lines in DynamoDB: an item for each waiting task, its entry, and one for the state. Each place is an attribute of the
  * state, so that an update gives or takes it without a look; `places` counts them.
  */
-export class DynamoLines implements Lines {
+export class DynamoWaitQueues implements WaitQueues {
   readonly #table: DynamoTable;
   readonly #now: () => number;
-  readonly #entries: LineEntries;
+  readonly #entries: WaitQueueEntries;
   /** A batch of tasks that are put into one line reads its state and its first task once or twice. */
   readonly #states = new JoinedReads<Item | undefined>();
   readonly #firsts = new JoinedReads<WaitingEntry[]>();
@@ -57,7 +57,7 @@ export class DynamoLines implements Lines {
   constructor(table: DynamoTable, now: () => number, onLater?: (error: WrittenLater) => void) {
     this.#table = table;
     this.#now = now;
-    this.#entries = new LineEntries(table, onLater);
+    this.#entries = new WaitQueueEntries(table, onLater);
   }
 
   add(line: string, task: WaitingTask, purgeAt: number): Promise<void> {
@@ -102,12 +102,12 @@ export class DynamoLines implements Lines {
     await this.#table.delete(keys.reservation(line, task));
   }
 
-  async state(line: string): Promise<LineState> {
+  async state(line: string): Promise<WaitQueueState> {
     const key = keys.lineState(line);
     return stateOf(await this.#states.read(key.pk, () => this.#table.get(key)));
   }
 
-  async states(lines: readonly string[]): Promise<LineState[]> {
+  async states(lines: readonly string[]): Promise<WaitQueueState[]> {
     if (lines.length === 1) return [await this.state(String(lines[0]))];
     const items = await getMany(this.#table, lines.map(keys.lineState));
     const byKey = new Map(items.map((item) => [String(item.pk), item]));
@@ -148,7 +148,7 @@ export class DynamoLines implements Lines {
     return kept !== undefined;
   }
 
-  async releasePermit(line: string, task: string, untilMs: number): Promise<LineState | undefined> {
+  async releasePermit(line: string, task: string, untilMs: number): Promise<WaitQueueState | undefined> {
     const dropped = await this.#update(line, {
       remove: "#place, turn_until",
       add: "places :less",
@@ -159,7 +159,7 @@ export class DynamoLines implements Lines {
     return dropped && stateOf(dropped);
   }
 
-  async passPermit(line: string, from: TaskPermit, to: TaskPermit, limit: number): Promise<LineState | undefined> {
+  async passPermit(line: string, from: TaskPermit, to: TaskPermit, limit: number): Promise<WaitQueueState | undefined> {
     const passed = await this.#update(line, {
       isTurn: to.turn,
       set: ["#to = :to"],
@@ -303,7 +303,7 @@ export class DynamoLines implements Lines {
     return noted !== undefined;
   }
 
-  async shard(line: string): Promise<LineState> {
+  async shard(line: string): Promise<WaitQueueState> {
     return stateOf(await this.#update(line, { set: ["sharded = :sharded"], values: { ":sharded": true } }));
   }
 

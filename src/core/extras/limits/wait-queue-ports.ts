@@ -1,16 +1,16 @@
-import type { Line } from "../../model/line.ts";
 import type { Tier } from "../../model/tier.ts";
+import type { WaitQueue } from "../../model/wait-queue.ts";
 import type { EntryPorts } from "../../pipeline/send/keep-entries.ts";
 import type { AuditLog } from "../../ports/audit.ts";
 import type { SettlePorts } from "../../ports/extra.ts";
 import type {
   FlowSettings,
-  LineState,
-  Lines,
   NextCheck,
   PlannedCheck,
   WaitingEntry,
   WaitingTask,
+  WaitQueueState,
+  WaitQueues,
 } from "../../ports/flow.ts";
 import type { Clock, Log, Metrics, NewId, Queues, Records } from "../../ports/tasks.ts";
 import type { Puller } from "../../task/puller.ts";
@@ -19,12 +19,12 @@ import type { LimitedType } from "../../task/type-limits.ts";
 import type { FlowBook } from "./flow-book.ts";
 import { orWarn } from "./sure-write.ts";
 
-export interface LinePorts {
+export interface WaitQueuePorts {
   clock: Clock;
   log: Log;
   metrics: Metrics;
   queues: Queues;
-  lines: Lines;
+  lines: WaitQueues;
   /** Tells which tasks are over. */
   records: Pick<Records, "get">;
   flowSettings: FlowSettings;
@@ -45,7 +45,7 @@ export interface LinePorts {
 }
 
 /** The ports of a worker that lets tasks start. */
-export interface FlowPorts extends SettlePorts, EntryPorts, LinePorts {
+export interface FlowPorts extends SettlePorts, EntryPorts, WaitQueuePorts {
   records: Records;
   registry: Registry;
   isStopping?: () => boolean;
@@ -83,7 +83,7 @@ export interface Rest extends Held {
   /** True when the call admitted one task for its worker, and a place is still free. */
   hasRoom?: true;
   /** The line's own state as it was read. Absent: it was not. */
-  state?: LineState | undefined;
+  state?: WaitQueueState | undefined;
   /**
    * Times at which further messages to look at the line are sent, in epoch milliseconds: in a tier that is behind, one
    * after the other would come too seldom. Absent: none.
@@ -98,7 +98,7 @@ export interface Known {
   /** Tier in whose queue the next check waits. */
   tier: Tier;
   /** The state of the line's bucket of places that the caller has just changed. Absent: it has changed none. */
-  changed?: { index: number; state: LineState };
+  changed?: { index: number; state: WaitQueueState };
   /** The task that the caller has just added. Absent: it has added none. */
   added?: WaitingTask;
   /** The id of the check that the caller is. Absent: it is none. */
@@ -128,7 +128,7 @@ const tier: Tier = "normal";
  * Counts what a check finds: for the alarms on breakers that are open, pauses that are old, and tasks that wait for
  * long.
  */
-export function watchLine({ clock, log, metrics }: WatchPorts, { name, type = "" }: Line, held: Held): void {
+export function watchLine({ clock, log, metrics }: WatchPorts, { name, type = "" }: WaitQueue, held: Held): void {
   const now = clock.now();
   const of = { tier, type };
   const { oldest, pausedMs, open } = held;
@@ -149,7 +149,7 @@ export function watchLine({ clock, log, metrics }: WatchPorts, { name, type = ""
 const lostMs = 15_000;
 
 /** True when a look at a line is planned and not lost. In a tier that is behind, it comes later by that time. */
-export const stands = ({ clock, puller }: LinePorts, planned: PlannedCheck | undefined): planned is PlannedCheck =>
+export const stands = ({ clock, puller }: WaitQueuePorts, planned: PlannedCheck | undefined): planned is PlannedCheck =>
   planned !== undefined && planned.atMs > clock.now() - lostMs - (puller?.behindMs ?? 0);
 
 /**
@@ -157,8 +157,8 @@ export const stands = ({ clock, puller }: LinePorts, planned: PlannedCheck | und
  * that comes before it is noted: where the write took so long, another check follows it.
  */
 export async function plan(
-  ports: LinePorts,
-  line: Line,
+  ports: WaitQueuePorts,
+  line: WaitQueue,
   { tier, ...at }: { tier: Tier } & Omit<NextCheck, "id">,
   planned: PlannedCheck | undefined,
 ): Promise<boolean> {
@@ -180,8 +180,8 @@ export async function plan(
  * die before it sends the message of the task that it lets go. Without this, the planned check finds that task.
  */
 export async function planSooner(
-  ports: LinePorts,
-  line: Line,
+  ports: WaitQueuePorts,
+  line: WaitQueue,
   at: { tier: Tier; atMs: number },
   planned: PlannedCheck | undefined,
 ): Promise<void> {
@@ -191,8 +191,8 @@ export async function planSooner(
 
 /** Sends a message that looks at a line again. */
 export const sendCheck = (
-  { queues, clock }: Pick<LinePorts, "queues" | "clock">,
-  line: Line,
+  { queues, clock }: Pick<WaitQueuePorts, "queues" | "clock">,
+  line: WaitQueue,
   { tier, atMs, id }: { tier: Tier; atMs: number; id: string },
 ): Promise<void> =>
   queues.sendCheck({
