@@ -1,13 +1,13 @@
 import type { CountedTokens, NotedLimit, WaitQueueState } from "../core/ports/flow.ts";
 import type { Item } from "./dynamo-table.ts";
 
-/** The start of the attributes of tasks' places. */
+/** The start of the attributes of tasks' permits. */
 const prefix = "place_";
 
-/** The attribute of a task's place. */
+/** The attribute of a task's permit. */
 export const placeOf = (task: string): string => `${prefix}${task}`;
 
-/** The tasks that have places in the state of a line. */
+/** The tasks that have permits in the state of a line. */
 export const placedIn = (item: Item = {}): string[] =>
   Object.keys(item)
     .filter((name) => name.startsWith(prefix))

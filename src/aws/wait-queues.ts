@@ -25,7 +25,7 @@ import { keys, lineListPartitions } from "./table.ts";
 
 /**
  * A line's state is kept for this time after its last write, in seconds, and its entry in the list after it was
- * written: longer than a place, a start and a check are ahead.
+ * written: longer than a permit, a start and a check are ahead.
  */
 const keepSeconds = 7 * 86_400;
 
@@ -39,8 +39,8 @@ const keepTurnSeconds = 500 * 86_400;
 const listAgainMs = 86_400_000;
 
 /**
- * Lines in DynamoDB: an item for each waiting task, its entry, and one for the state. Each place is an attribute of the
- * state, so that an update gives or takes it without a look; `places` counts them.
+ * Lines in DynamoDB: an item for each waiting task, its entry, and one for the state. Each permit is an attribute of
+ * the state, so that an update gives or takes it without a look; `places` counts them.
  */
 export class DynamoWaitQueues implements WaitQueues {
   readonly #table: DynamoTable;

@@ -112,7 +112,7 @@ export class MemoryWaitQueues implements WaitQueues {
     return stateOf(this.#of(line));
   }
 
-  /** The places of a line's own state. */
+  /** The permits of a line's own state. */
   protected placesNow(line: string): ReadonlyMap<string, number> {
     return this.#of(line).permits;
   }

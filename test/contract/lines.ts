@@ -5,7 +5,7 @@ import { allShards, shardOf } from "../../src/core/model/line-shards.ts";
 import type { Wait, WaitingTask, WaitQueues } from "../../src/core/ports/flow.ts";
 import { describeChecks, describePlaces, describeStarts, newLine, newPause, untilMs } from "./line-states.ts";
 
-/** An implementation of `Lines`. */
+/** An implementation of `WaitQueues`. */
 export interface LinesUnderTest {
   lines: WaitQueues;
   close(): Promise<void>;

@@ -190,7 +190,7 @@ export interface TaskRecord extends TaskKey {
   lease_until?: string;
   /** claim: names the claim that has the lease. Removed when the attempt settles. Absent: no attempt is running. */
   lease_token?: string;
-  /** The bucket of the place of its attempt. Absent: the first one, or it needs no place. */
+  /** The bucket of the permit of its attempt. Absent: the first one, or it needs no permit. */
   place_bucket?: number;
   /** claim: the line of strict order whose turn the task has until its end. Absent: no such order, or never started. */
   strict_line?: string;

@@ -1,8 +1,8 @@
 /** The part of a message from a line that lets its task start. */
 export interface Ticket {
-  /** The line's state has a place for the task. */
+  /** The line's state has a permit for the task. */
   hasPermit?: true;
-  /** The bucket of the place that it has. Absent: the first one. */
+  /** The bucket of the permit that it has. Absent: the first one. */
   bucket?: number;
   /** A worker runs the task already: this message starts it only when that worker has died. */
   isBackup?: true;
@@ -31,5 +31,5 @@ export function parseTicket(text: string | undefined): Ticket | undefined {
   };
 }
 
-/** The ticket of a place. */
+/** The ticket of a permit. */
 export const permitIn = (bucket: number): Ticket => ({ hasPermit: true, ...(bucket > 0 && { bucket }) });

@@ -7,7 +7,7 @@ import type { Tier } from "./tier.ts";
  * |---|---|
  * | `pause/tier/<tier>`, `pause/type/<type>`, `pause/type/<type>/<tenant>`, `pause/tenant/<tenant>` | until an operator resumes it |
  * | `breaker/<type>/<tenant>`, `breaker/<type>/<tenant>/<key>` | until the breaker of a type that fails lets them go |
- * | `concurrency/<type>/<tenant>/<key>` | for a place; without tenant for types whose tenants share places |
+ * | `concurrency/<type>/<tenant>/<key>` | for a permit; without tenant for types whose tenants share permits |
  * | `rate/<type>/<tenant>/<key>` | for a time to start |
  *
  * No tier, type or tenant contains `/`.

@@ -24,10 +24,10 @@ const tryMs = 10_000;
 
 /**
  * Sends the request of a try. A request to a host that is known as slow, or that has no answer after a second, needs a
- * place, which it gives back at its end. An answer within a second ends the slowness: one late answer does not hold up
- * those after it. Once slow hosts have taken all places of a tenant, each of its requests needs one for a while, as
+ * permit, which it gives back at its end. An answer within a second ends the slowness: one late answer does not hold up
+ * those after it. Once slow hosts have taken all permits of a tenant, each of its requests needs one for a while, as
  * hosts that nobody knows yet may hang as well.
- * @returns undefined when the request needs a place, and there is none
+ * @returns undefined when the request needs a permit, and there is none
  */
 export async function sendTry(
   ports: SendPorts,
@@ -55,11 +55,11 @@ export async function sendTry(
 }
 
 interface Sent {
-  /** Undefined: the host is slow and had no place. */
+  /** Undefined: the host is slow and had no permit. */
   answer: WebhookAnswer | undefined;
   /** True: there was no answer after a second. */
   wasSlow: boolean;
-  /** Time at which the request's places were taken, in epoch milliseconds. Undefined: it has none. */
+  /** Time at which the request's permits were taken, in epoch milliseconds. Undefined: it has none. */
   permitMs: number | undefined;
 }
 
@@ -104,16 +104,16 @@ export const slowAfterMs = 1_000;
 export const slowForMs = 60_000;
 
 /**
- * Places for requests under way to one slow host, and to all slow hosts of a tenant. The places of a tenant are a third
- * of the 40 invocations that send webhooks at the same time, each of which waits for the slowest of its requests.
+ * Permits for requests under way to one slow host, and to all slow hosts of a tenant. The permits of a tenant are a
+ * third of the 40 invocations that send webhooks at the same time, each of which waits for the slowest of its requests.
  */
 const hostPermits = 10;
 const tenantPermits = 13;
 
-/** Name under which the places of a tenant are counted. It is slow when all of them were taken. No host has it. */
+/** Name under which the permits of a tenant are counted. It is slow when all of them were taken. No host has it. */
 export const allHosts = "*";
 
-/** Ports of places. */
+/** Ports of permits. */
 export interface PermitPorts {
   clock: Clock;
   slowHosts: SlowHosts;
@@ -126,8 +126,8 @@ export interface Host {
 }
 
 /**
- * Takes a place of a slow host, and one of its tenant, whose hosts may be many names of one receiver. Returns when, in
- * epoch milliseconds.
+ * Acquires a permit of a slow host, and one of its tenant, whose hosts may be many names of one receiver. Returns when,
+ * in epoch milliseconds.
  */
 export async function acquirePermits(
   { slowHosts, clock }: PermitPorts,
@@ -146,7 +146,7 @@ export async function releasePermits(
   { tenantId, host }: Host,
   takenMs: number,
 ): Promise<void> {
-  // The places of a process that dies come back with the next interval, and so do those that cannot be given back now.
+  // The permits of a process that dies come back with the next interval, and so do those that cannot be given back now.
   await Promise.allSettled([
     slowHosts.releasePermit(tenantId, host, takenMs),
     slowHosts.releasePermit(tenantId, allHosts, takenMs),

@@ -41,7 +41,9 @@ export interface Wait extends WaitingKey {
 
 /** The part of a line that decides which task starts. */
 export interface WaitQueueState {
-  /** Tasks that have a place, and until when: epoch milliseconds. A place that has ended may be dropped by anybody. */
+  /**
+   * Tasks that have a permit, and until when: epoch milliseconds. A permit that has ended may be dropped by anybody.
+   */
   permits: ReadonlyMap<string, number>;
   /** Epoch milliseconds of the first start that the rate has not given away. Absent: none was given. */
   nextTokenMs?: number;
@@ -51,7 +53,7 @@ export interface WaitQueueState {
   check?: PlannedCheck;
   /** Tasks of a limit's line may wait in its shards above 0. Absent: none does. */
   sharded?: true;
-  /** The worker that waits for one of the places, and until when. Absent: none does. */
+  /** The worker that waits for one of the permits, and until when. Absent: none does. */
   successor?: Successor;
   /** The limit that the newest input of its key gives. Absent: the limit is no function of the input. */
   keyLimit?: NotedLimit;
@@ -59,7 +61,7 @@ export interface WaitQueueState {
 
 /** A limit that the input of a task gave. */
 export interface NotedLimit {
-  /** Places, or starts by the seconds of their rate. */
+  /** Permits, or starts by the seconds of their rate. */
   value: number | Readonly<Record<string, number>>;
   /** Epoch milliseconds at which the input was accepted. */
   atMs: number;
@@ -78,7 +80,7 @@ export interface CountedTokens {
   free_by: number;
 }
 
-/** A worker that has come for the place of another one, which goes on with the line until then. */
+/** A worker that has come for the permit of another one, which goes on with the line until then. */
 export interface Successor {
   id: string;
   /** Epoch milliseconds until which it waits. */
@@ -108,12 +110,14 @@ export interface Sharded {
   shard?: number | undefined;
 }
 
-/** A task's place. */
+/** A task's permit. */
 export interface TaskPermit {
   task: string;
   /** Epoch milliseconds. */
   untilMs: number;
-  /** The place is the turn of a line in strict order, which is stored for longer than a task can go on. Absent: not. */
+  /**
+   * The permit is the turn of a line in strict order, which is stored for longer than a task can go on. Absent: not.
+   */
   turn?: boolean | undefined;
 }
 
@@ -171,10 +175,10 @@ export interface WaitQueues {
   /** The states of several lines, in the same order. */
   states(lines: readonly string[]): Promise<WaitQueueState[]>;
   /**
-   * Takes a place for each of these tasks. Changes nothing and returns false when one of them has a place, or there
-   * would be more than `limit`.
+   * Acquires a permit for each of these tasks. Changes nothing and returns false when one of them has a permit, or
+   * there would be more than `limit`.
    * @param tasks 1 to 10.
-   * @param isTurn True for the turn of a line in strict order. Default: a place.
+   * @param isTurn True for the turn of a line in strict order. Default: a permit.
    */
   acquirePermits(
     line: string,
@@ -184,31 +188,31 @@ export interface WaitQueues {
     isTurn?: boolean,
   ): Promise<boolean>;
   /**
-   * Keeps a task's place until another time. Changes nothing and returns false when the task has no place that ends at
-   * the time in `from`: a call that arrives late must not end a place that was kept since.
+   * Renews a task's permit until another time. Changes nothing and returns false when the task has no permit that ends
+   * at the time in `from`: a call that arrives late must not end a permit that was kept since.
    */
   renewPermit(line: string, from: TaskPermit, untilMs: number): Promise<boolean>;
   /**
-   * Takes a task's place back if it ends at this time, and returns the line's state after it. Returns undefined when it
-   * has no such place.
+   * Releases a task's permit if it ends at this time, and returns the line's state after it. Returns undefined when it
+   * has no such permit.
    */
   releasePermit(line: string, task: string, untilMs: number): Promise<WaitQueueState | undefined>;
   /**
-   * Passes a task's place on to another one, if it ends at this time, and returns the line's state after it. Changes
-   * nothing and returns undefined when the task has no such place, the other one has a place, or there are more places
-   * than `limit`.
+   * Passes a task's permit on to another one, if it ends at this time, and returns the line's state after it. Changes
+   * nothing and returns undefined when the task has no such permit, the other one has a permit, or there are more
+   * permits than `limit`.
    */
   passPermit(line: string, from: TaskPermit, to: TaskPermit, limit: number): Promise<WaitQueueState | undefined>;
   /**
-   * Notes a worker that waits for one of the places. Changes nothing and returns false when another one waits until
+   * Notes a worker that waits for one of the permits. Changes nothing and returns false when another one waits until
    * after `nowMs`.
    */
   awaitPermit(line: string, successor: Successor, nowMs: number): Promise<boolean>;
-  /** Ends a worker's wait. Returns false when it is over: the worker may have a place. */
+  /** Ends a worker's wait. Returns false when it is over: the worker may have a permit. */
   endWait(line: string, id: string): Promise<boolean>;
   /**
-   * Passes a task's place on to the worker that waits for one, which has it under its id as a task would, and ends the
-   * wait. Changes nothing and returns false when the task has no such place, or the worker does not wait.
+   * Passes a task's permit on to the worker that waits for one, which has it under its id as a task would, and ends the
+   * wait. Changes nothing and returns false when the task has no such permit, or the worker does not wait.
    */
   givePermit(line: string, from: TaskPermit, to: Successor): Promise<boolean>;
   /**
@@ -263,7 +267,7 @@ export interface TypeLimits {
   kind: "limits";
   /** `limits/<type>`, or `limits/<line>` of a key. */
   name: string;
-  /** Places of each key. Absent: as defined. */
+  /** Permits of each key. Absent: as defined. */
   concurrency?: number;
   /** Starts of each key in `per_seconds`. Absent: as defined. */
   rate?: { limit: number; per_seconds: number };

@@ -33,7 +33,7 @@ export interface Delivery extends TaskKey {
   /** Number of tries before the present series: a redelivery starts a new one. */
   series_from: number;
   /**
-   * ISO time since which a try is due, while the receiver is slow and has no place for it. Absent: no try is put off.
+   * ISO time since which a try is due, while the receiver is slow and has no permit for it. Absent: no try is put off.
    */
   put_off_since?: string;
   /** ISO time of the next try. Absent: none follows. */
@@ -78,11 +78,11 @@ export interface SlowHosts {
   /** Remembers that the host is slow until `untilMs`. */
   markSlow(tenantId: string, host: string, untilMs: number): Promise<void>;
   /**
-   * Takes one of the `max` places for requests to a slow host that began within the same 10 seconds and are under way.
-   * False: all are taken.
+   * Acquires one of the `max` permits for requests to a slow host that began within the same 10 seconds and are under
+   * way. False: all are taken.
    */
   acquirePermit(tenantId: string, host: string, nowMs: number, max: number): Promise<boolean>;
-  /** Frees a place that was taken at this time, in epoch milliseconds. */
+  /** Releases a permit that was taken at this time, in epoch milliseconds. */
   releasePermit(tenantId: string, host: string, takenMs: number): Promise<void>;
 }
 

@@ -82,7 +82,7 @@ export interface Waiting {
   refused(record: TaskRecord | undefined): Promise<void>;
 }
 
-/** Decides when tasks start: the one port of pauses, breakers, rates and places. */
+/** Decides when tasks start: the one port of pauses, breakers, rates and permits. */
 export interface Limiter<Ports> {
   /**
    * Decides if a task may start. Undefined: it may, and has nothing to return.

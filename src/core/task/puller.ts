@@ -13,15 +13,15 @@ export interface TaskMessage {
   type: TaskType | undefined;
   /** The ticket of the line from which the message comes. Absent: it comes from no line. */
   ticket?: Ticket | undefined;
-  /** The place that its worker has just passed to the task. Absent: another call gave it one, or it has none. */
+  /** The permit that its worker has just passed to the task. Absent: another call gave it one, or it has none. */
   passed?: PassedPermit | undefined;
 }
 
-/** A place that a worker passed on to the task that it starts next. */
+/** A permit that a worker passed on to the task that it starts next. */
 export interface PassedPermit {
   /** The name of its line. */
   line: string;
-  /** The bucket of the line's places that has it. */
+  /** The bucket of the line's permits that has it. */
   bucket: number;
   /** Epoch milliseconds. */
   untilMs: number;
@@ -112,7 +112,7 @@ export class Puller {
     this.#behindMs = Math.min(Math.max(0, ms), this.#behindMs);
   }
 
-  /** True when a worker that waits for the place of this one gets it. */
+  /** True when a worker that waits for the permit of this one gets it. */
   hadShare(nowMs: number): boolean {
     return nowMs >= this.#shareEndsMs;
   }

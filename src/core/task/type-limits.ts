@@ -120,7 +120,7 @@ export interface LimitedType {
 export const strictOf = (type: Pick<LimitedType, "concurrency"> | undefined): StrictOption | undefined =>
   type?.concurrency?.order === "strict" ? type.concurrency : undefined;
 
-/** The most places of a line: each check of a line whose tasks wait reads all of them. */
+/** The most permits of a line: each check of a line whose tasks wait reads all of them. */
 export const maxPermits = 10_000;
 /** Places whose item is written with one write unit: each has about 55 bytes. */
 export const permitsPerUnit = 16;

@@ -134,28 +134,28 @@ export async function isBehind(ports: WaitQueuePorts, line: WaitQueue, envelope:
   return first !== undefined && first.createdAt < envelope.enqueued_at && first.taskId !== envelope.task_id;
 }
 
-/** A task's place in a line. */
+/** A task's permit in a line. */
 export interface AcquiredPermit {
   line: WaitQueue;
-  /** The bucket of the line's places that has it. */
+  /** The bucket of the line's permits that has it. */
   bucket: number;
   /** Epoch milliseconds. */
   untilMs: number;
-  /** True when the task had the place before: another message of it may need it. */
+  /** True when the task had the permit before: another message of it may need it. */
   kept?: boolean;
   /** True for the turn of a line in strict order, which the task has until it is over. */
   turn?: boolean;
 }
 
 /**
- * A task whose place was passed on no longer than this ago keeps it without a write, in milliseconds: a place outlasts
- * the lease of its attempt by little.
+ * A task whose permit was passed on no longer than this ago keeps it without a write, in milliseconds: a permit
+ * outlasts the lease of its attempt by little.
  */
 export const justNowMs = 1_000;
 
 /**
- * Takes a place. A task that has a place keeps it: it was admitted, or this is a second message of it.
- * @returns Undefined: there is no place.
+ * Acquires a permit. A task that has a permit keeps it: it was admitted, or this is a second message of it.
+ * @returns Undefined: there is no permit.
  * @throws PortUnavailable
  */
 export async function acquirePermit(
@@ -185,12 +185,12 @@ export async function acquirePermit(
   if (taken !== undefined) return { line, bucket: taken, untilMs };
   if (given && (await takeOver(lines, given, { task, untilMs }))) return { line, bucket: given.index, untilMs };
   const own = asked[0] as Bucket;
-  // A look, which the tasks of a batch share: hardly any of them has a place, and a refused write costs more.
+  // A look, which the tasks of a batch share: hardly any of them has a permit, and a refused write costs more.
   const seenMs = (await lines.state(own.name)).permits.get(task);
   return seenMs === undefined ? undefined : keepIn(own, seenMs);
 }
 
-/** Takes a place in the first of these buckets that has one. @returns The bucket's index. */
+/** Acquires a permit in the first of these buckets that has one. @returns The bucket's index. */
 async function acquireOneOf(
   lines: WaitQueues,
   buckets: readonly Bucket[],
@@ -205,7 +205,7 @@ async function acquireOneOf(
 
 /**
  * The buckets that a task asks. A process asks others than the first one only when it has seen that this has no more
- * than its share: an earlier release puts all places of a line there.
+ * than its share: an earlier release puts all permits of a line there.
  */
 async function bucketsAsked(
   { flow, lines }: WaitQueuePorts,
@@ -221,13 +221,13 @@ async function bucketsAsked(
   return asked;
 }
 
-/** Tries to take over a place while others change the line. */
+/** Tries to take over a permit while others change the line. */
 const maxOnWay = 3;
 
 /**
- * Takes the place of a task that was admitted and has not come yet: the last one, which comes latest. In a queue that
- * is behind for longer than a place is kept, each task would find its place given to another task that is on its way,
- * and none would ever start.
+ * Acquires the permit of a task that was admitted and has not come yet: the last one, which comes latest. In a queue
+ * that is behind for longer than a permit is kept, each task would find its permit given to another task that is on its
+ * way, and none would ever start.
  * @throws PortUnavailable
  */
 async function takeOver(lines: WaitQueues, { name, room }: Bucket, to: TaskPermit): Promise<boolean> {

@@ -31,16 +31,16 @@ import {
   type WaitQueuePorts,
 } from "./wait-queue-ports.ts";
 
-/** Tasks that get a place together. */
+/** Tasks that get a permit together. */
 const maxTogether = 10;
 
 /**
- * The number of tasks that a call lets go together. A worker admits one, which it takes itself: the other free places
+ * The number of tasks that a call lets go together. A worker admits one, which it takes itself: the other free permits
  * are those of workers that end tasks at this moment, and a task that went there by message would pass the queue.
  */
 const maxOf = ({ puller }: WaitQueuePorts): number => (puller === undefined ? maxTogether : puller.isFree ? 1 : 0);
 
-/** The places of a bucket, as a call knows them. */
+/** The permits of a bucket, as a call knows them. */
 interface Seen {
   bucket: Bucket;
   state: WaitQueueState;
@@ -48,7 +48,7 @@ interface Seen {
 }
 
 /**
- * Lets the first tasks of a line go, into the free places: of the bucket that the caller has changed, or of all
+ * Lets the first tasks of a line go, into the free permits: of the bucket that the caller has changed, or of all
  * buckets. A caller that has added a task looks at several buckets only for the first one: for those behind it, someone
  * else has done so.
  * @throws PortUnavailable
@@ -95,7 +95,7 @@ async function stateApart(
 /** True for a line in whose shards no task waits, and which has no check for a task in shard 0. */
 export const isIdle = ({ sharded, check }: WaitQueueState): boolean => sharded === undefined && check === undefined;
 
-/** Lets up to ten tasks go, into the bucket that has most room, and notes their places. */
+/** Lets up to ten tasks go, into the bucket that has most room, and notes their permits. */
 async function letSomeGo(
   ports: WaitQueuePorts,
   line: WaitQueue,
@@ -116,7 +116,7 @@ async function letSomeGo(
   const read = readerOf(ports, line, sizes, { ...known, state });
   const { next, empty } = await nextWithoutPermit(ports, read, seen, Math.max(firstTasks(sizes), free));
   if (empty) return { as: "rest", rest: nothing };
-  // Their messages are read before they have places: a call that fails leaves no place that nobody uses.
+  // Their messages are read before they have permits: a call that fails leaves no permit that nobody uses.
   const going = await ownMessages(ports, line, next, { max: free, sizes });
   if (going.length === 0)
     return { as: "rest", rest: { ...(free > 0 && next.length > 0 ? soon : full), oldest: next[0] } };
@@ -180,15 +180,15 @@ const roomiest = (seen: readonly Seen[]): Seen =>
   seen.reduce((best, one) => (freeIn(one) > freeIn(best) ? one : best), seen[0] as Seen);
 
 /**
- * True while the line's own item has more places than its share: an earlier release has put all places there. Until
+ * True while the line's own item has more permits than its share: an earlier release has put all permits there. Until
  * they have ended, the other buckets give none.
  */
 const isClosed = ([first]: readonly Seen[]): boolean => first?.bucket.index === 0 && freeIn(first) < 0;
 
-/** The free places of the bucket that has most. */
+/** The free permits of the bucket that has most. */
 const roomIn = (seen: readonly Seen[]): number => (isClosed(seen) ? 0 : Math.max(0, freeIn(roomiest(seen))));
 
-/** A place that was not renewed ends: its worker died, or its message did not arrive in time. */
+/** A permit that was not renewed ends: its worker died, or its message did not arrive in time. */
 async function withoutEnded(
   ports: WaitQueuePorts,
   line: WaitQueue,
@@ -215,7 +215,7 @@ async function withoutEnded(
 }
 
 /**
- * The first tasks that have no place. A task that has one can be in its line, too, when a sender died between the two.
+ * The first tasks that have no permit. A task that has one can be in its line, too, when a sender died between the two.
  * Reads further tasks where all of these have one, or other calls of this process let them go.
  */
 async function nextWithoutPermit(
@@ -236,10 +236,10 @@ async function nextWithoutPermit(
 }
 
 /**
- * The time of the next look at a line without a free place. The worker of a place lets the next task go, and the
+ * The time of the next look at a line without a free permit. The worker of a permit lets the next task go, and the
  * message of a dead worker's task does so after its lease: so no other call has to look. A task that was admitted has
- * had its place for less than a lease, and its sender may have died before the message was sent. In a line that was not
- * looked at yet, a place may become free soon.
+ * had its permit for less than a lease, and its sender may have died before the message was sent. In a line that was
+ * not looked at yet, a permit may become free soon.
  */
 function nextLookMs(nowMs: number, seen: readonly Seen[], { checkId }: Known): number {
   const ends = seen

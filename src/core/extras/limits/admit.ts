@@ -42,7 +42,7 @@ import { aheadMs, type FlowPorts } from "./wait-queue-ports.ts";
 /** A task that may start. */
 export interface Admitted {
   as: "admitted";
-  /** The task's place. Absent: it needs none. */
+  /** The task's permit. Absent: it needs none. */
   permit?: HeldPermit;
   /** Epoch milliseconds before which the handler does not start. Absent: immediately. */
   slotMs?: number;
@@ -58,9 +58,9 @@ export interface Waiting {
   line: WaitQueue;
   /** Epoch milliseconds of the start that its rate gave it. Absent: none yet. */
   slotMs?: number;
-  /** The place with which the task was admitted, and which it cannot use. Absent: none. */
+  /** The permit with which the task was admitted, and which it cannot use. Absent: none. */
   permit?: HeldPermit | undefined;
-  /** True: the task has its place while it waits for its next start, which is near. */
+  /** True: the task has its permit while it waits for its next start, which is near. */
   keepsPermit?: boolean;
 }
 
@@ -72,7 +72,7 @@ function ofLine(error: unknown): never {
 }
 
 /**
- * Decides if a task may start or has to wait in a line: of a pause, of its type's rate, of its type's places, in this
+ * Decides if a task may start or has to wait in a line: of a pause, of its type's rate, of its type's permits, in this
  * order. A type without limits costs nothing here, as the limits that operators set are known.
  * @throws PortUnavailable; LineUnavailable, when the settings are known and a line does not answer
  */
@@ -162,7 +162,7 @@ async function openOfKey(ports: FlowPorts, message: TaskMessage): Promise<WaitQu
 }
 
 /**
- * A task that something else than its line of places stops. If that line let it go, its place is given back: others
+ * A task that something else than its line of permits stops. If that line let it go, its permit is given back: others
  * wait for it.
  */
 async function waitingBehind(ports: FlowPorts, message: TaskMessage, line: WaitQueue): Promise<Waiting> {
@@ -175,9 +175,9 @@ async function waitingBehind(ports: FlowPorts, message: TaskMessage, line: WaitQ
 }
 
 /**
- * True where a task's next start comes while it has its place: a task that gave the place back would wait for another
+ * True where a task's next start comes while it has its permit: a task that gave the permit back would wait for another
  * one with its start, lose that start meanwhile, and so on. It goes before the tasks that have not had a start yet, as
- * it was submitted before them. Its next message looks for the place in the first bucket that the task asks.
+ * it was submitted before them. Its next message looks for the permit in the first bucket that the task asks.
  */
 async function mayKeep(
   { flow, clock, lines, bucketSize: size }: FlowPorts,
@@ -196,7 +196,7 @@ async function mayKeep(
 }
 
 /**
- * The place of a task in a bucket of its line. Undefined: it has none.
+ * The permit of a task in a bucket of its line. Undefined: it has none.
  * @throws PortUnavailable
  */
 export async function permitInBucket(

@@ -95,17 +95,17 @@ function sendFurther(ports: WaitQueuePorts, line: WaitQueue, tier: Tier, further
   return orWarn(ports.log, "could not send further checks of a line", sent);
 }
 
-/** A task's place, in a bucket of its line. */
+/** A task's permit, in a bucket of its line. */
 export interface BucketPermit extends TaskPermit {
   /** The bucket's index. */
   bucket: number;
 }
 
 /**
- * Passes a task's place to the next task by one write, and sends its message; gives it back when there is none.
+ * Passes a task's permit to the next task by one write, and sends its message; gives it back when there is none.
  * @param tier Tier in whose queue a check of the line waits.
  * @param next The line's first tasks. Absent: they were not read.
- * @returns False when the task has no such place.
+ * @returns False when the task has no such permit.
  * @throws PortUnavailable
  */
 export async function handOver(
@@ -125,11 +125,11 @@ export async function handOver(
   const ticket = ticketOf(own, permitIn(index));
   const message = ports.puller?.messageFor(own, ticket);
   const now = ports.clock.now();
-  // The task that this worker takes keeps its place with the same write.
+  // The task that this worker takes keeps its permit with the same write.
   const untilMs = message === undefined ? onTheWayUntilMs(now) : keptUntilMs(now, type);
   const to: TaskPermit = { task: own.taskId, untilMs, turn: strictOf(type) !== undefined };
   const state = await passOn(ports, name, { from: permit, to, room });
-  // Another call has just let this task go, the limit is lower now, or a second message has kept the place.
+  // Another call has just let this task go, the limit is lower now, or a second message has kept the permit.
   if (state === undefined) return keepNext(ports, line, permit, { tier, own, sizes });
   const yielded = await yieldPermit(ports, name, { permit: to, state, isPulled: message !== undefined });
   if (yielded !== false) {
@@ -148,9 +148,9 @@ export async function handOver(
 }
 
 /**
- * Passes a place that a task has just got to the successor that waits for a place. A worker does so that has had its
+ * Passes a permit that a task has just got to the successor that waits for a permit. A worker does so that has had its
  * share, or that cannot take the task.
- * @returns False: nobody waits. `unknown`: the write had no answer, so the successor may have the place.
+ * @returns False: nobody waits. `unknown`: the write had no answer, so the successor may have the permit.
  */
 export async function yieldPermit(
   { lines, clock, puller }: Pick<WaitQueuePorts, "lines" | "clock" | "puller">,
@@ -175,7 +175,7 @@ async function nextToGo(
   return (await answerOf(ownMessages(ports, line, first, { max: 1, sizes })))?.[0];
 }
 
-/** Returns a place that could not be passed on to the next task, which waits on. */
+/** Returns a permit that could not be passed on to the next task, which waits on. */
 async function keepNext(
   ports: WaitQueuePorts,
   line: WaitQueue,
@@ -188,7 +188,7 @@ async function keepNext(
   return false;
 }
 
-/** Passes a place on. Undefined: the task keeps it. */
+/** Passes a permit on. Undefined: the task keeps it. */
 async function passOn(
   { lines }: WaitQueuePorts,
   bucket: string,

@@ -14,7 +14,7 @@ import { keepsTurn } from "./strict-order.ts";
 import { keepSeen, orWarn } from "./sure-write.ts";
 import type { FlowPorts } from "./wait-queue-ports.ts";
 
-/** The place of a task while its message is worked on. Each renewal of the attempt's lease lets it end later. */
+/** The permit of a task while its message is worked on. Each renewal of the attempt's lease lets it end later. */
 export interface HeldPermit extends AcquiredPermit {
   /** True when no attempt of the task follows. */
   over?: boolean;
@@ -26,11 +26,11 @@ export interface HeldPermit extends AcquiredPermit {
   renewal?: Promise<void>;
   /** The first tasks of the line, as they were read when the attempt ended. Absent: it runs. */
   next?: Promise<WaitingEntry[]>;
-  /** Resolves when the place was returned to its line. Absent: the task has it. */
+  /** Resolves when the permit was returned to its line. Absent: the task has it. */
   released?: Promise<void>;
 }
 
-/** Keeps the place of a running attempt as long as its lease. */
+/** Renews the permit of a running attempt as long as its lease. */
 export function renew(ports: FlowPorts, permit: HeldPermit, task: TaskKey, type: TaskType): Promise<void> {
   permit.renewal = renewNow(ports, permit, task, type);
   return permit.renewal;
@@ -65,12 +65,12 @@ async function nextOf(ports: FlowPorts, { line }: HeldPermit): Promise<WaitingEn
   const state = await lines.state(line.name);
   if (isIdle(state)) return [];
   if (state.sharded === undefined) return lines.first(line.name, max);
-  // Who finds none here gives the place back, and looks at all shards.
+  // Who finds none here gives the permit back, and looks at all shards.
   return firstOfAny(ports, line, firstOfShard);
 }
 
 /**
- * Returns a task's place to its line, once, and lets the next task go. Never throws: a place that is not given back
+ * Returns a task's permit to its line, once, and lets the next task go. Never throws: a permit that is not given back
  * ends.
  * @param tier Tier in whose queue a check of the line waits.
  */
@@ -92,11 +92,11 @@ async function releaseNow(
   task: Pick<TaskKey, "task_id">,
   tier: Tier,
 ): Promise<void> {
-  // A renewal that is under way changes the time at which the place ends.
+  // A renewal that is under way changes the time at which the permit ends.
   await permit.renewal?.catch(() => {});
   if (permit.turn && !permit.over && (await keepsTurn(ports, permit.line, task.task_id))) return;
   const held = { task: task.task_id, untilMs: permit.untilMs, bucket: permit.bucket };
-  // Without an answer about the next task the place is given back all the same.
+  // Without an answer about the next task the permit is given back all the same.
   const next = await (permit.readsLate ? nextInTurn(ports, permit.line, task) : permit.next)?.catch(() => []);
   const isBack = await handOver(ports, permit.line, held, { tier, next });
   if (!isBack && permit.over) await releaseKept(ports, permit, task, tier);
@@ -113,7 +113,7 @@ async function nextInTurn(
   return first.filter(({ taskId }) => taskId !== own).slice(0, 1);
 }
 
-/** A second message, which came during the attempt, has kept the place until a later time. */
+/** A second message, which came during the attempt, has kept the permit until a later time. */
 async function releaseKept(
   ports: FlowPorts,
   { line, bucket }: HeldPermit,

@@ -123,7 +123,7 @@ interface ValuePorts {
   lines: Pick<WaitQueues, "state">;
 }
 
-/** The number of places of a line. Undefined: its type is unknown, or has no such limit. */
+/** The number of permits of a line. Undefined: its type is unknown, or has no such limit. */
 export async function permitsOf(
   ports: ValuePorts,
   type: LimitedType | undefined,
@@ -135,7 +135,7 @@ export async function permitsOf(
   const limit = type.concurrency?.limit;
   if (set !== undefined) return set;
   if (typeof limit !== "function") return limit;
-  // Each task notes its value before it looks for a place.
+  // Each task notes its value before it looks for a permit.
   return Number((await notedLimit(ports, line))?.value ?? 1);
 }
 
@@ -174,7 +174,7 @@ const isSame = (one: NotedLimit["value"], other: NotedLimit["value"]): boolean =
   JSON.stringify(one) === JSON.stringify(other);
 
 /**
- * The places and the starts of a task's key by its input, of a type whose limits are functions of it: starts by the
+ * The permits and the starts of a task's key by its input, of a type whose limits are functions of it: starts by the
  * seconds of their rate. Undefined: they are no functions.
  * @throws PermanentError when the type's function throws, or returns no limit
  */

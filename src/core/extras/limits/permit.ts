@@ -41,7 +41,7 @@ export const wholeLimiter: Limiter<FlowPorts> = {
 /** After these, a task goes on later. */
 const goesOn: readonly Settled["as"][] = ["retried", "suspended", "waiting"];
 
-/** The place and the start of one message's task. It has none of them where a breaker alone could have stopped it. */
+/** The permit and the start of one message's task. It has none of them where a breaker alone could have stopped it. */
 function permitOf(ports: FlowPorts, message: TaskMessage, { permit, slotMs, rate, fault }: Admitted): Permit {
   const { envelope, delivery, ticket } = message;
   const giveBack = async () => {
@@ -57,7 +57,7 @@ function permitOf(ports: FlowPorts, message: TaskMessage, { permit, slotMs, rate
       if (permit !== undefined) await renew(ports, permit, record, type);
     },
     handlerEnded() {
-      // A task that waited for its place may have others behind it, as one has whose line others joined here.
+      // A task that waited for its permit may have others behind it, as one has whose line others joined here.
       if (permit === undefined || !(ticket?.hasPermit || ports.flow.lines.isJoined(permit.line.name))) return;
       if (permit.turn) permit.readsLate = true;
       else readNext(ports, permit);
@@ -67,7 +67,7 @@ function permitOf(ports: FlowPorts, message: TaskMessage, { permit, slotMs, rate
       permit.stays = permit.turn === true && goesOn.includes(as);
       // A failed task may be retried by an operator at any time.
       if (as === "completed" || as === "cancelled") permit.over = true;
-      // The place is passed on while others are notified of the end. A failure is counted before.
+      // The permit is passed on while others are notified of the end. A failure is counted before.
       if (as === "completed") void giveBack();
     },
     async end() {
@@ -85,8 +85,8 @@ function permitOf(ports: FlowPorts, message: TaskMessage, { permit, slotMs, rate
 }
 
 /**
- * Returns to its lines what a task was admitted with that cannot start. Not a place that another message's attempt has,
- * or that of a task in its new tier may be about to start with.
+ * Returns to its lines what a task was admitted with that cannot start. Not a permit that another message's attempt
+ * has, or that of a task in its new tier may be about to start with.
  */
 async function giveUp(
   ports: FlowPorts,
@@ -96,7 +96,7 @@ async function giveUp(
 ): Promise<void> {
   const { envelope, delivery, ticket } = message;
   if (record?.status === "processing") {
-    // The place of a twin that was admitted into another bucket.
+    // The permit of a twin that was admitted into another bucket.
     if (permit !== undefined && permit.bucket !== (record.place_bucket ?? 0))
       await release(ports, permit, envelope, delivery.tier);
     return;
@@ -110,7 +110,7 @@ async function giveUp(
 
 /**
  * Goes on with the line that a message names. A worker of a tier that is behind takes the next task of a rate itself;
- * places are free at the same time, so their tasks go by message.
+ * permits are free at the same time, so their tasks go by message.
  */
 function checkLine(ports: FlowPorts, delivery: Delivery, check: LineCheck): Promise<Verdict> {
   const { tier } = delivery;
@@ -153,23 +153,23 @@ function lookLater(ports: FlowPorts, { tier, runsOn }: Delivery, check: LineChec
 /*
  * In a tier that is behind, a line would wait for a message that passes the queue after each worker's share. So the
  * message is sent early, and the worker goes on until a successor has received it. The successor notes in the line's
- * state that a place is waited for, and gets the next place that is passed on. The successor has it under its own id,
- * as a task would, and hands the place over as if a task had ended. After a successor's death the place ends.
+ * state that a permit is waited for, and gets the next permit that is passed on. The successor has it under its own id,
+ * as a task would, and hands the permit over as if a task had ended. After a successor's death the permit ends.
  */
 
-/** A successor waits at most this long for a place, in milliseconds: tasks that take longer go by message. */
+/** A successor waits at most this long for a permit, in milliseconds: tasks that take longer go by message. */
 const longestWaitMs = 30_000;
 
-/** A successor looks for its place this often, in milliseconds. */
+/** A successor looks for its permit this often, in milliseconds. */
 const lookEachMs = 250;
 
 /**
- * A place that is free in this many looks in a row shows that no task waits. In a single look it may be the place of a
- * worker that has chosen the same task as its neighbour.
+ * A permit that is free in this many looks in a row shows that no task waits. In a single look it may be the permit of
+ * a worker that has chosen the same task as its neighbour.
  */
 const maxFree = 3;
 
-/** A successor, in a bucket of a line's places. */
+/** A successor, in a bucket of a line's permits. */
 interface Coming {
   line: WaitQueue;
   bucket: number;
@@ -186,7 +186,7 @@ export function successorIn({ line: name, check_id: id }: LineCheck): Coming | u
 }
 
 /**
- * Waits for a place, and takes the next task of the line with it.
+ * Waits for a permit, and takes the next task of the line with it.
  * @throws PortUnavailable
  */
 export async function succeed(ports: FlowPorts, delivery: Delivery, coming: Coming): Promise<void> {
@@ -198,7 +198,7 @@ export async function succeed(ports: FlowPorts, delivery: Delivery, coming: Comi
   await release(ports, permit, { task_id: id }, delivery.tier);
 }
 
-/** @returns Epoch milliseconds: the end of the place that the successor has got. Undefined: it has none. */
+/** @returns Epoch milliseconds: the end of the permit that the successor has got. Undefined: it has none. */
 async function permitFor(ports: FlowPorts, { tier }: Delivery, coming: Coming): Promise<number | undefined> {
   const { clock, lines, puller, isStopping } = ports;
   const { line, bucket: index, id } = coming;
@@ -212,7 +212,7 @@ async function permitFor(ports: FlowPorts, { tier }: Delivery, coming: Coming): 
     if (isFree) await advance(ports, line, { tier, changed: { index, state } });
     free = isFree ? free + 1 : 0;
     const isOver = !puller?.isFree || free === maxFree || clock.now() >= waitsUntilMs || isStopping?.();
-    // The place may have come since the look.
+    // The permit may have come since the look.
     if (isOver && (await isDone(ports, name, state, id))) return undefined;
     if (!isOver) await waitOn(ports, name, state, { id, untilMs: waitsUntilMs });
   }

@@ -9,19 +9,19 @@ import type { Clock } from "../../ports/tasks.ts";
  */
 export type PermitState = "taken" | "kept" | "onTheWay";
 
-/** A place outlasts the lease of its attempt by this many seconds: the claim follows, and its answer may be late. */
+/** A permit outlasts the lease of its attempt by this many seconds: the claim follows, and its answer may be late. */
 const permitMarginSeconds = 15;
 
 /**
- * A task that was admitted has its place for this time, in seconds, until its worker renews it. Then the place is free
- * again.
+ * A task that was admitted has its permit for this time, in seconds, until its worker renews it. Then the permit is
+ * free again.
  */
 const waySeconds = 60;
 
 /*
- * The time at which a place ends tells its state, so that a condition on this one number compares both: a worker that
+ * The time at which a permit ends tells its state, so that a condition on this one number compares both: a worker that
  * gives back what it took does not give back what another message of the task has kept since, also within a
- * millisecond. A field for the state would make each place a third larger, and an item of one write unit would have
+ * millisecond. A field for the state would make each permit a third larger, and an item of one write unit would have
  * fewer of them (`permitsPerUnit`). This file alone writes and reads the code.
  */
 
@@ -41,7 +41,7 @@ export function keptAfterMs(seenMs: number, nowMs: number, type: { timeoutSecond
   return permitStateOf(seenMs) === "onTheWay" ? own : Math.max(own, seenMs + 1 + (seenMs % 2));
 }
 
-/** Epoch milliseconds and a half: the end of the place of a task that is admitted now. */
+/** Epoch milliseconds and a half: the end of the permit of a task that is admitted now. */
 export const onTheWayUntilMs = (nowMs: number): number => Math.floor(nowMs) + waySeconds * 1000 + 0.5;
 
 /** The state that the end of a place tells. */

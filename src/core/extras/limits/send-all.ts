@@ -36,8 +36,8 @@ export async function sendAll(
 /**
  * Sends a task's message, and removes the task from its line. A message for a later start arrives up to a second before
  * it. A task that is sent and not removed is sent again, which makes a twin. The task that this worker takes begins
- * meanwhile, as it has its place or its start: if the process dies before the backup message is sent, the task is still
- * in its line.
+ * meanwhile, as it has its permit or its start: if the process dies before the backup message is sent, the task is
+ * still in its line.
  * @param pulled The message with which this worker pulls the task. Undefined: it does not.
  */
 export async function sendOne(

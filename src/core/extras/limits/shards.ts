@@ -9,36 +9,36 @@ import { paceOf, permitsOf } from "./limit-lines.ts";
 import type { Known, WaitQueuePorts } from "./wait-queue-ports.ts";
 
 /**
- * A part of a line's places, which is one item: an item of all places would make each start and end as dear as there
- * are places. Each bucket has its own share of the limit, so that no call looks at more than one for a place.
+ * A part of a line's permits, which is one item: an item of all permits would make each start and end as dear as there
+ * are permits. Each bucket has its own share of the limit, so that no call looks at more than one for a permit.
  */
 export interface Bucket {
-  /** From 0. The places of bucket 0 are in the line's own state. */
+  /** From 0. The permits of bucket 0 are in the line's own state. */
   index: number;
-  /** The name under which `Lines` knows its places. */
+  /** The name under which `WaitQueues` knows its permits. */
   name: string;
-  /** The most places that it may have. */
+  /** The most permits that it may have. */
   room: number;
 }
 
 /** The sizes of a line's buckets. */
 export interface Sizes {
-  /** The places of the line. */
+  /** The permits of the line. */
   limit: number;
-  /** The places of a bucket. Absent: as many as one write unit pays for. */
+  /** The permits of a bucket. Absent: as many as one write unit pays for. */
   size?: number | undefined;
 }
 
-/** A task asks this many buckets for a place at most: where most are free, a second question is rare. */
+/** A task asks this many buckets for a permit at most: where most are free, a second question is rare. */
 const maxAsked = 3;
 
 /**
- * Workers that end tasks at the same time choose among this many first tasks: a line of 1,000 places starts some 250 a
+ * Workers that end tasks at the same time choose among this many first tasks: a line of 1,000 permits starts some 250 a
  * second (`npm run test:lines`).
  */
 const maxFirst = 16;
 
-/** The name of a bucket's places. No line's name begins with `places/`. */
+/** The name of a bucket's permits. No line's name begins with `places/`. */
 export const bucketName = ({ name }: WaitQueue, index: number): string =>
   index === 0 ? name : `places/${index}/${name}`;
 
@@ -53,7 +53,9 @@ export const bucketOf = (line: WaitQueue, index: number, { limit, size = permits
 export const bucketsOf = (line: WaitQueue, sizes: Sizes): Bucket[] =>
   Array.from({ length: bucketCount(sizes) }, (_, index) => bucketOf(line, index, sizes));
 
-/** The buckets that a task asks for a place, in this order: spread evenly over tasks, and the same for each message. */
+/**
+ * The buckets that a task asks for a permit, in this order: spread evenly over tasks, and the same for each message.
+ */
 export function bucketsFor(line: WaitQueue, taskId: string, sizes: Sizes): Bucket[] {
   const count = bucketCount(sizes);
   const first = numberOf(taskId) % count;

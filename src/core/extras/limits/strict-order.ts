@@ -11,8 +11,8 @@ import { hasPermit, keepSeen, sureWrite } from "./sure-write.ts";
 import { maxIntervalMs, type WaitQueuePorts } from "./wait-queue-ports.ts";
 
 /*
- * Strict order: a line has one place, its turn. A task has the turn from its first start until it has ended for good,
- * not for the time of an attempt. The record of the task alone tells if it has: no time at which a place ends does. So
+ * Strict order: a line has one permit, its turn. A task has the turn from its first start until it has ended for good,
+ * not for the time of an attempt. The record of the task alone tells if it has: no time at which a permit ends does. So
  * the turn stays through retries, sleeps, waits, children, pauses and the deaths of workers, and a turn that nobody
  * gave back is given back by the next look at its line.
  */
@@ -21,7 +21,7 @@ type TurnPorts = Pick<WaitQueuePorts, "records" | "lines" | "clock" | "registry"
 
 /**
  * True for a task that is not over, so that it keeps its turn. False for each task of a line without strict order.
- * @param isPast True for a place that has passed its end.
+ * @param isPast True for a permit that has passed its end.
  * @throws PortUnavailable
  */
 export async function keepsTurn(ports: TurnPorts, line: WaitQueue, taskId: string, isPast = true): Promise<boolean> {
@@ -35,7 +35,7 @@ export async function keepsTurn(ports: TurnPorts, line: WaitQueue, taskId: strin
   if (isTerminal(status)) return isHeld(strict, record);
   if (record.status !== "pending") return true;
   // Its entry is in the line until its message is sent. A caller that died in between has given it no turn. Until the
-  // place ends, its caller may be at work.
+  // permit ends, its caller may be at work.
   if (record.line === line.name) return !isPast || (await ports.lines.find(line.name, waitOf(record))) === undefined;
   // A task that has not started, and whose start was moved, has its turn when its time comes.
   return record.attempts_total > 0 || record.due_at <= iso(now);
@@ -52,9 +52,9 @@ const isHeld = ({ onDeadLetter }: StrictOption, { status, dead_letter_at }: Task
   onDeadLetter === "hold" && status === "failed" && dead_letter_at !== undefined;
 
 /**
- * The places of a line in strict order whose tasks may have them no more, and those that stay. A look that was asked
+ * The permits of a line in strict order whose tasks may have them no more, and those that stay. A look that was asked
  * for reads the record of each task, as it may have ended in a process that has no turn to give back. Others read it
- * when the place has passed its end.
+ * when the permit has passed its end.
  * @throws PortUnavailable
  */
 export async function turnsOf(

@@ -3,8 +3,8 @@ import type { TaskPermit, WaitQueueState, WaitQueues } from "../../ports/flow.ts
 import type { Log } from "../../ports/tasks.ts";
 
 /**
- * A write of a bucket's places. After an error, the answer alone may be lost, and a look at the bucket tells if the
- * write was made: otherwise its place would be nobody's until it ends. Costs a read after an error.
+ * A write of a bucket's permits. After an error, the answer alone may be lost, and a look at the bucket tells if the
+ * write was made: otherwise its permit would be nobody's until it ends. Costs a read after an error.
  * @returns The answer, or the bucket's state that shows the write.
  * @throws PortUnavailable: the write was not made, or nobody knows
  */
@@ -24,14 +24,14 @@ export async function sureWrite<Answer>(
   }
 }
 
-/** Tries to keep a place while others change its end. */
+/** Tries to keep a permit while others change its end. */
 const maxKeeps = 3;
 
 /**
- * Keeps a task's place. The write requires the end that was seen: after its process stood still, it may arrive when an
- * attempt of another message runs with the place.
- * @param endAfter The next end of the place. Undefined: the place needs no other.
- * @returns Epoch milliseconds: the end that the place got. Undefined: this call has not changed the place.
+ * Keeps a task's permit. The write requires the end that was seen: after its process stood still, it may arrive when an
+ * attempt of another message runs with the permit.
+ * @param endAfter The next end of the permit. Undefined: the permit needs no other.
+ * @returns Epoch milliseconds: the end that the permit got. Undefined: this call has not changed the permit.
  * @throws PortUnavailable
  */
 export async function keepSeen(
@@ -70,7 +70,7 @@ export async function orWarn(log: Log, text: string, call: Promise<unknown>): Pr
   }
 }
 
-/** True when a task has a place that ends at this time: the call that chose the time has given it. */
+/** True when a task has a permit that ends at this time: the call that chose the time has given it. */
 export const hasPermit =
   (tasks: readonly string[], untilMs: number) =>
   ({ permits }: WaitQueueState): boolean =>

@@ -357,7 +357,7 @@ export const byName = (settings: readonly FlowSetting[]): ReadonlyMap<string, Fl
 const maxLines = 5;
 const maxTasks = 10;
 
-/** The tasks of a type that wait for a place or a start. */
+/** The tasks of a type that wait for a permit or a start. */
 export interface LimitWait {
   /** Time from which the first of them waits. */
   since: string;

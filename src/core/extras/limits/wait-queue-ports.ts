@@ -65,7 +65,7 @@ export const aheadMs = 4_000;
 /** A line that could go on is looked at again after this time, in milliseconds. */
 export const soonMs = 1_000;
 
-/** A line whose tasks get places is looked at this often at least, in milliseconds: a sender may have died. */
+/** A line whose tasks get permits is looked at this often at least, in milliseconds: a sender may have died. */
 export const latestMs = 60_000;
 
 /**
@@ -80,7 +80,7 @@ export interface Rest extends Held {
   nextMs?: number;
   /** True when no task waits. */
   empty: boolean;
-  /** True when the call admitted one task for its worker, and a place is still free. */
+  /** True when the call admitted one task for its worker, and a permit is still free. */
   hasRoom?: true;
   /** The line's own state as it was read. Absent: it was not. */
   state?: WaitQueueState | undefined;
@@ -97,7 +97,7 @@ export const nothing: Rest = { empty: true };
 export interface Known {
   /** Tier in whose queue the next check waits. */
   tier: Tier;
-  /** The state of the line's bucket of places that the caller has just changed. Absent: it has changed none. */
+  /** The state of the line's bucket of permits that the caller has just changed. Absent: it has changed none. */
   changed?: { index: number; state: WaitQueueState };
   /** The task that the caller has just added. Absent: it has added none. */
   added?: WaitingTask;

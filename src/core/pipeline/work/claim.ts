@@ -24,7 +24,7 @@ interface Claim {
   alone: boolean;
   /** Epoch milliseconds of the start that a rate gave the task: its handler waits for it. Absent: it starts at once. */
   startMs?: number | undefined;
-  /** The bucket of its place. Absent: the first one, or it needs no place. */
+  /** The bucket of its permit. Absent: the first one, or it needs no permit. */
   bucket?: number | undefined;
   /** The line of strict order whose turn it has. Absent: its type has no such order. */
   turn?: string | undefined;

@@ -72,19 +72,19 @@ export interface IntakeOptions {
   tiers: readonly Tier[];
   /** Number of attempts that could start now. */
   free(): number;
-  /** Starts work on a message, which takes a place. */
+  /** Starts work on a message, which takes a slot. */
   start(delivery: Delivery): void;
-  /** Sends a message again for which no place is left. Never throws. */
+  /** Sends a message again for which no slot is left. Never throws. */
   giveBack(delivery: Delivery): Promise<void>;
   /** When it aborts, no work starts any more. */
   stopped: AbortSignal;
 }
 
 /**
- * Receives messages for the free places of a worker in strict priority: a message of a tier starts only while all
- * higher tiers are empty. A tier is empty while a poll on it is open. So no place waits for an empty tier, and what
- * arrives there starts first. A poll that is still open when the last place is taken can bring a message without a
- * place: it is given back.
+ * Receives messages for the free slots of a worker in strict priority: a message of a tier starts only while all
+ * higher tiers are empty. A tier is empty while a poll on it is open. So no slot waits for an empty tier, and what
+ * arrives there starts first. A poll that is still open when the last slot is taken can bring a message without a
+ * slot: it is given back.
  */
 export class Intake {
   readonly #options: IntakeOptions;
@@ -115,12 +115,12 @@ export class Intake {
     return this.#lastReceiveAt;
   }
 
-  /** Call it when a place has become free. */
-  placeFreed(): void {
+  /** Call it when a slot has become free. */
+  slotFreed(): void {
     this.#bell.ring();
   }
 
-  /** Receives until it is stopped. Resolves when no poll is open and every message without a place is given back. */
+  /** Receives until it is stopped. Resolves when no poll is open and every message without a slot is given back. */
   async run(): Promise<void> {
     const { clock, stopped } = this.#options;
     while (!stopped.aborted) {

@@ -22,7 +22,7 @@ const aloneWaitMs = 30_000;
 /** Delay of a message that was given back after that wait, in seconds. */
 const aloneDelaySeconds = 30;
 
-/** A worker with free places that got no answer of a queue for this time, in milliseconds, is stalled. */
+/** A worker with free slots that got no answer of a queue for this time, in milliseconds, is stalled. */
 const stalledMs = 120_000;
 
 export interface ServeOptions {
@@ -50,7 +50,7 @@ export class QueueServer {
   readonly #stopped = new AbortController();
   readonly #drain: Drain;
   readonly #running = new Set<Promise<void>>();
-  /** True while a task runs alone: it takes a place, but a stop does not wait for it. */
+  /** True while a task runs alone: it takes a slot, but a stop does not wait for it. */
   #isAlone = false;
 
   constructor(ports: ServePorts, options: ServeOptions) {
@@ -69,7 +69,7 @@ export class QueueServer {
     });
   }
 
-  /** Number of taken places. */
+  /** Number of taken slots. */
   get running(): number {
     return this.#running.size + (this.#isAlone ? 1 : 0);
   }
@@ -120,11 +120,11 @@ export class QueueServer {
 
   #placeFreed(): void {
     this.#options.onRunning?.(this.running);
-    this.#intake.placeFreed();
+    this.#intake.slotFreed();
   }
 
   /**
-   * Lets tasks run alone one after the other. A task that waits for too long is given back, so that its place is free
+   * Lets tasks run alone one after the other. A task that waits for too long is given back, so that its slot is free
    * for others.
    */
   async #turnAlone(delivery: Delivery): Promise<void> {
