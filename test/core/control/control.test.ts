@@ -201,6 +201,18 @@ describe("retrying", () => {
     ]);
   });
 
+  test("a new round has no progress of the round before", async () => {
+    const { ports, accept, drain, recordOf } = setUp((_, task) => {
+      task.progress(40);
+      throw new PermanentError("closed");
+    });
+    const accepted = await accept();
+    await drain();
+    const record = await recordOf(accepted);
+    expect(record).toMatchObject({ status: "failed", progress: 40 });
+    expect(await retry(ports, record)).not.toHaveProperty("progress");
+  });
+
   test("a retry keeps the record at least as long as its message can live", async () => {
     const { ports, record, clock } = await failed({ retention_seconds: 60 });
     expect(await retry(ports, record)).toMatchObject({ purge_at: Math.ceil(clock.now() / 1000) + 14 * 86_400 + 60 });
