@@ -1,12 +1,11 @@
-import { randomBytes } from "node:crypto";
 import { InvalidArgumentError } from "commander";
 import { DynamoKeyStore } from "../aws/key-store.ts";
 import { roleInWords, roles } from "../core/model/identity.ts";
-import { type ApiKey, newApiKey, parseApiKey } from "../core/model/keys.ts";
+import { type ApiKey, parseApiKey } from "../core/model/keys.ts";
 import { things } from "./answer.ts";
 import { onTable, tableHelp, tableOptions, tenantId } from "./deployed-table.ts";
 import type { Group, Register } from "./group.ts";
-import { recordAct } from "./table-audit.ts";
+import { addKey, revokeKey } from "./table-keys.ts";
 import { CommandFailed } from "./terminal.ts";
 
 const examples = `${tableHelp}
@@ -51,12 +50,7 @@ function addCreate(group: Group): void {
       ...(label !== undefined && { label }),
       ...(expires_at !== undefined && { expires_at }),
     };
-    const { key, token } = newApiKey(given, new Date().toISOString(), randomBytes);
-    await onTable(options, async (table) => {
-      const { key_id } = key;
-      await recordAct(table, { tenant, action: "keys create", target: { key_id, role } });
-      await new DynamoKeyStore(table).add(key);
-    });
+    const { key, token } = await onTable(options, (table) => addKey(table, given));
     const until = expires_at === undefined ? "until it is revoked" : `until ${expires_at}`;
     const hint = `Key ${key.key_id} has role ${role} in tenant ${tenant} ${until}. It cannot be shown again.`;
     return { json: { key: token, ...shown(key) }, text: token, hint };
@@ -90,13 +84,7 @@ function addRevoke(group: Group): void {
   const id = ["<key id>", "the key's id, or the whole key", keyId] as const;
   const about = "revoke a key; takes effect within 60 s";
   group.add("revoke", about, [...tableOptions, id], async (options, id) => {
-    const key = await onTable(options, async (table) => {
-      const store = new DynamoKeyStore(table);
-      const tenant = (await store.find(id))?.tenant_id;
-      if (tenant === undefined) return undefined;
-      await recordAct(table, { tenant, action: "keys revoke", target: { key_id: id } });
-      return store.revoke(id, new Date().toISOString());
-    });
+    const key = await onTable(options, (table) => revokeKey(table, id));
     if (key === undefined) throw new CommandFailed(`there is no key ${id}`);
     const text = `Key ${id} of tenant ${key.tenant_id} is revoked. The API refuses it in 60 s at the latest. Channels that it has open stay so, for 2 hours at most; a revoke by the API closes them.`;
     return { json: shown(key), text };

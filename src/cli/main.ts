@@ -3,7 +3,7 @@ import { ProblemError } from "../client/index.ts";
 import { packageVersion } from "../installed/installation.ts";
 import { TaskFileError } from "../project/task-modules.ts";
 import { textOf } from "./connection.ts";
-import { Group, type Register } from "./group.ts";
+import type { Register } from "./group.ts";
 import { plain, systemTerminal, type Terminal, UsageError } from "./terminal.ts";
 
 type Load = () => Promise<{ register: Register }>;
@@ -96,7 +96,9 @@ export async function run(args: readonly string[], terminal: Terminal = systemTe
     const exit = (code: number) => {
       exitCode = code;
     };
-    if (args.includes(name)) (await load()).register(new Group(command, terminal, exit));
+    if (!args.includes(name)) continue;
+    const [{ register }, { Group }] = await Promise.all([load(), import("./group.ts")]);
+    register(new Group(command, terminal, exit));
   }
   if (args[0] === "complete") return complete(program, args.slice(2), terminal);
   try {
