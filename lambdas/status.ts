@@ -3,7 +3,7 @@ import { s3Blobs } from "../src/aws/blobs.ts";
 import { answersWithin, apiMs, callTime } from "../src/aws/call-times.ts";
 import { tableClient } from "../src/aws/clients.ts";
 import { DynamoTable } from "../src/aws/dynamo-table.ts";
-import { DynamoFamilies } from "../src/aws/families.ts";
+import { lazyFamilies } from "../src/aws/ending-ports.ts";
 import { newCorrelationId } from "../src/aws/ids.ts";
 import { createLog } from "../src/aws/log.ts";
 import { observed } from "../src/aws/observed.ts";
@@ -40,7 +40,7 @@ const ports: StatusPorts = {
   tracing,
   log: createLog("status"),
   records: new DynamoRecords(table, config.listShards),
-  families: new DynamoFamilies(table),
+  families: lazyFamilies(table),
   blobs: s3Blobs(config.bucket),
   lines: {
     placeOf: async (...call) => (await loadPlaces()).placeOf(...call),

@@ -1,9 +1,13 @@
 import { followers } from "../core/extras/list.ts";
 import type { EndPorts } from "../core/ports/extra.ts";
+import type { Families } from "../core/ports/family.ts";
 import type { StepStore } from "../core/ports/steps.ts";
 import type { DynamoTable } from "./dynamo-table.ts";
-import { DynamoFamilies } from "./families.ts";
 import { lazyPort } from "./lazy-port.ts";
+
+/** Families. Their code loads with the first task that has children, or a parent. */
+export const lazyFamilies = (table: DynamoTable): Families =>
+  lazyPort(async () => new (await import("./families.ts")).DynamoFamilies(table));
 
 /** The entries of tasks, for a function that rarely keeps them. */
 const lazySteps = (table: DynamoTable): Pick<StepStore, "load" | "keep"> =>
@@ -16,4 +20,4 @@ const lazySteps = (table: DynamoTable): Pick<StepStore, "load" | "keep"> =>
 export const endingPorts = (
   table: DynamoTable,
   steps: Pick<StepStore, "load" | "keep"> = lazySteps(table),
-): Pick<EndPorts, "families" | "extras"> => ({ families: new DynamoFamilies(table), extras: followers(steps) });
+): Pick<EndPorts, "families" | "extras"> => ({ families: lazyFamilies(table), extras: followers(steps) });

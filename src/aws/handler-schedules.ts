@@ -5,7 +5,7 @@ import type { HandlerSchedules } from "../core/task/handler-submit.ts";
 import { fromEnv } from "../settings/config.ts";
 import { queueClient, schedulerClient } from "./clients.ts";
 import type { DynamoTable } from "./dynamo-table.ts";
-import type { SchedulerConfig } from "./one-offs.ts";
+import type { SchedulerConfig } from "./lazy-one-offs.ts";
 import { SqsRuleChecks } from "./rule-checks.ts";
 import { SchedulerRules } from "./rules.ts";
 import { DynamoSchedules } from "./schedules.ts";

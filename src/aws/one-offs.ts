@@ -5,14 +5,10 @@ import {
   type SchedulerClient,
 } from "#aws-sdk/client-scheduler";
 import type { FirePayload, OneOffs } from "../core/ports/tasks.ts";
-import type { Config } from "../settings/config.ts";
 import { isNamed, viaPort } from "./errors.ts";
+import type { SchedulerConfig } from "./lazy-one-offs.ts";
 
 const port = "the scheduler";
-
-/** The settings for the group and the target of schedules in EventBridge Scheduler. */
-export const schedulerSettings = ["scheduleGroup", "fireArn", "schedulerRoleArn", "schedulerDlqArn"] as const;
-export type SchedulerConfig = Config<(typeof schedulerSettings)[number]>;
 
 /**
  * The request for a one-off schedule. It deletes itself. A firing that cannot be delivered goes to its dead-letter

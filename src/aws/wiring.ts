@@ -8,13 +8,12 @@ import { queueClient, schedulerClient, tableClient } from "./clients.ts";
 import { DynamoTable } from "./dynamo-table.ts";
 import { newId } from "./ids.ts";
 import { lazyNotices, noticeSettings } from "./lazy-notices.ts";
+import { lazyOneOffs, schedulerSettings } from "./lazy-one-offs.ts";
 import { lazyPort } from "./lazy-port.ts";
 import { createMetrics, type StoredMetrics } from "./metrics.ts";
-import { SchedulerOneOffs, schedulerSettings } from "./one-offs.ts";
 import { systemClock } from "./process.ts";
 import { SqsQueues } from "./queues.ts";
 import { DynamoRecords } from "./records.ts";
-import { DynamoUniqueKeys } from "./unique-keys.ts";
 import { DynamoUsage } from "./usage.ts";
 import { wakingQueues } from "./waking-queues.ts";
 
@@ -49,11 +48,11 @@ export function dispatchPorts(
       usage.release(tenantId, hour, 1).catch(() => {}),
     ),
     queues,
-    oneOffs: new SchedulerOneOffs(scheduler, config),
+    oneOffs: lazyOneOffs(scheduler, config),
     blobs: s3Blobs(config.bucket),
     blobList: new DynamoBlobList(table),
     notices: lazyNotices(config, table, systemClock),
-    uniqueKeys: new DynamoUniqueKeys(table),
+    uniqueKeys: lazyPort(async () => new (await import("./unique-keys.ts")).DynamoUniqueKeys(table)),
     lists: lazyPort(async () => new (await import("./lists.ts")).DynamoLists(table)),
     newId,
     log,

@@ -5,7 +5,7 @@ import type { StackOf } from "../core/model/stack.ts";
 import { sayLater } from "../core/pipeline/send/later-release.ts";
 import type { WorkPorts } from "../core/pipeline/work/work-message.ts";
 import { setProbeCounters } from "../core/ports/probe-counters.ts";
-import type { Log } from "../core/ports/tasks.ts";
+import type { Log, OnceStore } from "../core/ports/tasks.ts";
 import { type KnownType, knownTypesOf } from "../core/task/catalog.ts";
 import type { TaskType } from "../core/task/task.ts";
 import type { Config } from "../settings/config.ts";
@@ -15,10 +15,9 @@ import { endingPorts } from "./ending-ports.ts";
 import { addPlacesToFetch } from "./fetch-places.ts";
 import { DynamoFlowSettings } from "./flow-settings.ts";
 import { newId, randomBytes } from "./ids.ts";
+import type { SchedulerConfig } from "./lazy-one-offs.ts";
 import { lazyPort } from "./lazy-port.ts";
 import { createLog } from "./log.ts";
-import { DynamoCounters, DynamoOnceStore } from "./once-store.ts";
-import type { SchedulerConfig } from "./one-offs.ts";
 import { DynamoRecords } from "./records.ts";
 import { DynamoStepStore } from "./step-store.ts";
 import { createTracing } from "./tracing.ts";
@@ -49,7 +48,7 @@ function flowingPorts(config: Config<(typeof dispatchSettings)[number]>, log: Lo
 async function preload(types: readonly TaskType[]): Promise<void> {
   if (types.some(isLimited)) await Promise.all([loadLimits(), import("./wait-queues.ts")]);
   if (types.some(({ children }) => children !== undefined))
-    await Promise.all([import("../core/extras/children/spawner.ts"), import("./children.ts")]);
+    await Promise.all([import("../core/extras/children/spawner.ts"), import("./children.ts"), import("./families.ts")]);
 }
 
 /** The lines, which few workers need. */
@@ -105,8 +104,9 @@ export async function workPorts(
 ) {
   addPlacesToFetch();
   const { table, flow, flowSettings, steps, ...base } = flowingPorts(config, createLog(service));
-  setProbeCounters(new DynamoCounters(table));
-  const once = new DynamoOnceStore(table);
+  // Few types use them.
+  setProbeCounters(lazyPort(async () => new (await import("./once-store.ts")).DynamoCounters(table)));
+  const once = lazyPort<OnceStore>(async () => new (await import("./once-store.ts")).DynamoOnceStore(table));
   const known = new Map<string, KnownType>();
   const registry = new Map<string, TaskType>();
   const loadOwnTypes = async () => {
