@@ -5,9 +5,9 @@ import type { HandlerSchedules } from "../core/task/handler-submit.ts";
 import { fromEnv } from "../settings/config.ts";
 import { queueClient, schedulerClient } from "./clients.ts";
 import type { DynamoTable } from "./dynamo-table.ts";
-import type { SchedulerConfig } from "./lazy-one-offs.ts";
 import { SqsRuleChecks } from "./rule-checks.ts";
 import { SchedulerRules } from "./rules.ts";
+import type { SchedulerConfig } from "./scheduler-settings.ts";
 import { DynamoSchedules } from "./schedules.ts";
 
 /** The settings that schedules of handlers read in addition to those of a worker, with the first call. */

@@ -6,7 +6,7 @@ import {
 } from "#aws-sdk/client-scheduler";
 import type { FirePayload, OneOffs } from "../core/ports/tasks.ts";
 import { isNamed, viaPort } from "./errors.ts";
-import type { SchedulerConfig } from "./lazy-one-offs.ts";
+import type { SchedulerConfig } from "./scheduler-settings.ts";
 
 const port = "the scheduler";
 

@@ -10,7 +10,7 @@ import { RuleRefused } from "../core/schedules/cron.ts";
 import type { Rules, SchedulerRule } from "../core/schedules/ports.ts";
 import { ruleInput } from "../core/schedules/rule-input.ts";
 import { isNamed, viaPort } from "./errors.ts";
-import type { SchedulerConfig } from "./lazy-one-offs.ts";
+import type { SchedulerConfig } from "./scheduler-settings.ts";
 
 const port = "the scheduler";
 

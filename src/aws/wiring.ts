@@ -8,12 +8,12 @@ import { queueClient, schedulerClient, tableClient } from "./clients.ts";
 import { DynamoTable } from "./dynamo-table.ts";
 import { newId } from "./ids.ts";
 import { lazyNotices, noticeSettings } from "./lazy-notices.ts";
-import { lazyOneOffs, schedulerSettings } from "./lazy-one-offs.ts";
 import { lazyPort } from "./lazy-port.ts";
 import { createMetrics, type StoredMetrics } from "./metrics.ts";
 import { systemClock } from "./process.ts";
 import { SqsQueues } from "./queues.ts";
 import { DynamoRecords } from "./records.ts";
+import { schedulerSettings } from "./scheduler-settings.ts";
 import { DynamoUsage } from "./usage.ts";
 import { wakingQueues } from "./waking-queues.ts";
 
@@ -48,7 +48,8 @@ export function dispatchPorts(
       usage.release(tenantId, hour, 1).catch(() => {}),
     ),
     queues,
-    oneOffs: lazyOneOffs(scheduler, config),
+    // A task needs one for a long wait only.
+    oneOffs: lazyPort(async () => new (await import("./one-offs.ts")).SchedulerOneOffs(scheduler, config)),
     blobs: s3Blobs(config.bucket),
     blobList: new DynamoBlobList(table),
     notices: lazyNotices(config, table, systemClock),
