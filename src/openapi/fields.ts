@@ -37,6 +37,10 @@ const taskSelection: Texts = {
   dry_run: selection.dry_run ?? "",
 };
 
+const perSecond = (what: string) => ({
+  per_second: `Maximum number of ${what} per second. Default: 10 at first, doubled every 10 seconds in which started tasks complete.`,
+});
+
 /** Descriptions of query parameters, by name. */
 export const parameterTexts: Texts = {
   limit: "Maximum number of items of the page.",
@@ -95,21 +99,9 @@ const fieldTexts: Readonly<Record<string, Texts>> = {
   NewChannel: { scope: "`own`: tasks that the caller submitted. `tenant`: all tasks of the tenant. Default: `own`." },
   RateChange: { limit: "Starts in a period, evenly spaced.", per_seconds: "Length of the period." },
   CancelTasks: { ...taskSelection, now },
-  RunTasksNow: {
-    ...taskSelection,
-    per_second:
-      "Maximum number of tasks per second. Default: 10 at first, doubled every 10 seconds in which started tasks complete.",
-  },
-  RetryTasks: {
-    ...taskSelection,
-    per_second:
-      "Maximum number of retries per second. Default: 10 at first, doubled every 10 seconds in which started tasks complete.",
-  },
-  Replay: {
-    ...selection,
-    per_second:
-      "Maximum number of replays per second. Default: 10 at first, doubled every 10 seconds in which started tasks complete.",
-  },
+  RunTasksNow: { ...taskSelection, ...perSecond("tasks") },
+  RetryTasks: { ...taskSelection, ...perSecond("retries") },
+  Replay: { ...selection, ...perSecond("replays") },
   Discard: selection,
   Schedule: scheduleOptions,
   NewKeyRequest: {

@@ -41,19 +41,22 @@ export const sameAs =
   <Schema extends z.ZodType>(schema: Schema & Compared<View, z.output<Schema>>): Schema =>
     schema;
 
-/** Any type, if view and schema say the same; otherwise a type that no schema has, with what differs. */
-type Compared<View, Shown> = [View, KeysOf<View>] extends [Shown, KeysOf<Shown>]
-  ? [Shown, KeysOf<Shown>] extends [View, KeysOf<View>]
-    ? unknown
-    : Difference<View, Shown>
-  : Difference<View, Shown>;
+/** Any type, if view and schema say the same; otherwise a type that no schema has, with the names of what differs. */
+type Compared<View, Shown> = [View, KeysOf<View>, Shown, KeysOf<Shown>] extends [
+  Shown,
+  KeysOf<Shown>,
+  View,
+  KeysOf<View>,
+]
+  ? unknown
+  : Difference<keyof Lacking<View, Shown>, keyof Lacking<Shown, View>>;
 
 /** Optional fields that only one of two types has do not make the other one another type. */
 type KeysOf<Type> = Type extends unknown ? keyof Type : never;
 
-interface Difference<View, Shown> {
-  inViewAlone: Lacking<View, Shown>;
-  inSchemaAlone: Lacking<Shown, View>;
+interface Difference<OfView, OfSchema> {
+  ofView: OfView;
+  ofSchema: OfSchema;
 }
 
 /** The fields of a type that another one lacks, or has with another type. */
