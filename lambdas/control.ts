@@ -1,3 +1,4 @@
+import * as tasks from "../src/acts/task-acts.ts";
 import { DynamoAuditLog } from "../src/aws/audit-log.ts";
 import { answersWithin, apiMs } from "../src/aws/call-times.ts";
 import { catalogTypes } from "../src/aws/catalog-types.ts";
@@ -12,12 +13,11 @@ import { DynamoTenants } from "../src/aws/tenants.ts";
 import { createTracing } from "../src/aws/tracing.ts";
 import { dispatchPorts, dispatchSettings, gateSettings } from "../src/aws/wiring.ts";
 import { internalTypes } from "../src/core/task/internal-types.ts";
-import { handlersOf } from "../src/http/acts.ts";
+import { handlersOf } from "../src/http/act-handlers.ts";
 import { apiOf, withLazy } from "../src/http/api.ts";
 import { audited } from "../src/http/audit.ts";
 import { operationStarts } from "../src/http/bulk.ts";
 import { serve } from "../src/http/serve.ts";
-import * as tasks from "../src/operations/tasks.ts";
 import { fromEnv } from "../src/settings/config.ts";
 import type { ControlPorts } from "./rare/control.ts";
 

@@ -1,3 +1,11 @@
+import * as keys from "../../src/acts/key-acts.ts";
+import * as running from "../../src/acts/operation-acts.ts";
+import * as queues from "../../src/acts/queue-acts.ts";
+import * as rareTasks from "../../src/acts/rare-task-acts.ts";
+import * as schedules from "../../src/acts/schedule-acts.ts";
+import * as tenants from "../../src/acts/tenant-acts.ts";
+import * as types from "../../src/acts/type-acts.ts";
+import * as webhooks from "../../src/acts/webhook-acts.ts";
 import { DynamoAppScheduleStates } from "../../src/aws/app-schedule-states.ts";
 import { appSchedules } from "../../src/aws/app-schedules.ts";
 import { DynamoChannels, newTicket } from "../../src/aws/channels.ts";
@@ -33,7 +41,7 @@ import type { StepStore } from "../../src/core/ports/steps.ts";
 import type { Tenants } from "../../src/core/schedules/ports.ts";
 import { tenantNoter } from "../../src/core/schedules/tenants.ts";
 import type { KnownType } from "../../src/core/task/catalog.ts";
-import { handlersOf } from "../../src/http/acts.ts";
+import { handlersOf } from "../../src/http/act-handlers.ts";
 import { bulkTasks } from "../../src/http/bulk-tasks.ts";
 import { channelStarts } from "../../src/http/channels.ts";
 import { metricReads } from "../../src/http/metrics.ts";
@@ -41,14 +49,6 @@ import { receiverReplays } from "../../src/http/receiver-routes.ts";
 import { scheduleStarts } from "../../src/http/schedule-routes.ts";
 import { signalLinks } from "../../src/http/signal-links.ts";
 import { signalTask } from "../../src/http/signals.ts";
-import * as keys from "../../src/operations/keys.ts";
-import * as queues from "../../src/operations/queues.ts";
-import * as rareTasks from "../../src/operations/rare-tasks.ts";
-import * as running from "../../src/operations/running.ts";
-import * as schedules from "../../src/operations/schedules.ts";
-import * as tenants from "../../src/operations/tenants.ts";
-import * as types from "../../src/operations/types.ts";
-import * as webhooks from "../../src/operations/webhooks.ts";
 import { type Config, fromEnv } from "../../src/settings/config.ts";
 
 /** The ports of the function control. */

@@ -13,12 +13,12 @@ import { auditReads } from "../../src/http/audit.ts";
 import { deadLetterReads } from "../../src/http/dead-letters.ts";
 import { deliveryReads } from "../../src/http/deliveries.ts";
 import { deploymentReads } from "../../src/http/deployments.ts";
-import { keyReads } from "../../src/http/keys.ts";
+import { keyReads } from "../../src/http/key-routes.ts";
 import { logReads } from "../../src/http/logs.ts";
 import { receiverReads } from "../../src/http/receiver-routes.ts";
 import { scheduleReads } from "../../src/http/schedule-routes.ts";
 import type { StatusPorts } from "../../src/http/status.ts";
-import { tenantReads } from "../../src/http/tenants.ts";
+import { tenantReads } from "../../src/http/tenant-routes.ts";
 import { fromEnv } from "../../src/settings/config.ts";
 
 /** Routes of status that few requests need: most are polls. This file loads with the first of them. */

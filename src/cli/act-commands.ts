@@ -1,5 +1,5 @@
+import type { CommandText } from "../acts/act.ts";
 import { Operations, type TaskView } from "../client/index.ts";
-import type { CommandText } from "../operations/act.ts";
 import { thing } from "./answer.ts";
 import { type Connection, clientOf, connection, connectionOf, countTo } from "./connection.ts";
 import type { Group } from "./group.ts";
@@ -7,7 +7,7 @@ import type { Group } from "./group.ts";
 /** Methods for acts on one task, by name: of the client, or of `Operations`. */
 type Calls = Readonly<Record<string, (task: string, value: unknown) => Promise<TaskView>>>;
 
-/** Adds the command of an act on one task, as `src/operations` describes it. */
+/** Adds the command of an act on one task, as `src/acts` describes it. */
 export function addAct(group: Group, { name, description, takes, value, among, call }: CommandText): void {
   const reading = { required: true, ...(typeof among === "number" ? { read: countTo(among) } : { among }) } as const;
   const act = async (options: Connection, id: string, operand: unknown) => {

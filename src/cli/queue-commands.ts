@@ -1,4 +1,4 @@
-import type { QueueView } from "../operations/views.ts";
+import type { QueueView } from "../acts/views.ts";
 import { clientOf, connection } from "./connection.ts";
 import type { Register } from "./group.ts";
 import { type Columns, tableOf } from "./text-table.ts";

@@ -1,3 +1,4 @@
+import type { QueueView, TypeView } from "../acts/views.ts";
 import {
   Admin,
   type Caller,
@@ -10,7 +11,6 @@ import {
   ProblemError,
 } from "../client/index.ts";
 import { cut } from "../machine/columns.ts";
-import type { QueueView, TypeView } from "../operations/views.ts";
 import { type Connection, connectionOf, take, textOf } from "./connection.ts";
 import { type QueueRow, rowsOf, tierState } from "./queue-commands.ts";
 import { plain, type Terminal } from "./terminal.ts";

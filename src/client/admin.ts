@@ -1,7 +1,7 @@
+import type { Caller, KeyInfo, Metrics, TenantInfo, TenantLimits } from "../acts/views.ts";
 import type { AlarmView } from "../core/control/metric-history.ts";
 import type { Role } from "../core/model/identity.ts";
 import type { Deployment } from "../core/schedules/ports.ts";
-import type { Caller, KeyInfo, Metrics, TenantInfo, TenantLimits } from "../operations/views.ts";
 import type { CallOptions } from "./limits.ts";
 import { List } from "./list.ts";
 import { type ClientOptions, path, Transport } from "./transport.ts";

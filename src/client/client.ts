@@ -1,8 +1,8 @@
+import type { QueueView, TypeView } from "../acts/views.ts";
 import type { TaskFilter as CoreFilter } from "../core/control/list.ts";
 import type { TaskView } from "../core/model/task-view.ts";
 import type { Tier } from "../core/model/tier.ts";
 import type { AttemptView } from "../core/pipeline/end/view.ts";
-import type { QueueView, TypeView } from "../operations/views.ts";
 import { DeadLetters } from "./dead-letters.ts";
 import type { AnyTasks, TaskInput, TaskName, TaskResult } from "./definitions.ts";
 import { ProblemError, refusesRepeat } from "./errors.ts";
@@ -12,7 +12,7 @@ import { type CallOptions, limitOf, sleep, within } from "./limits.ts";
 import { List } from "./list.ts";
 import { changesOf, files, isEnd, type Poll, pollOf, resultOf } from "./poll.ts";
 import type { ChannelMessage, SubscribeOptions } from "./push.ts";
-import { Schedules } from "./schedules.ts";
+import { Schedules } from "./schedule-calls.ts";
 import type { Inputs, SubmitOutcome } from "./submit-many.ts";
 import type { BatchOptions, SubmitManyOptions, SubmitOptions, TaskEntry } from "./submit-options.ts";
 import { idOf, type SubmittedTask, type TaskOfKey, type TaskRef } from "./task-ref.ts";

@@ -18,14 +18,6 @@ import type { ClientOptions } from "./transport.ts";
  */
 export const createClient = <Tasks = AnyTasks>(options: ClientOptions): Client<Tasks> => new Client(options);
 
-export type { DeadLetterView } from "../core/control/find-dead-letters.ts";
-export type { LetterGroups, LetterGroupView } from "../core/control/group-dead-letters.ts";
-export type { OperationView } from "../core/control/operation.ts";
-export type { StepView } from "../core/control/stored-parts.ts";
-export type { LogLine } from "../core/control/task-log.ts";
-export type { InputError, ProblemCode } from "../core/model/problem.ts";
-export type { TaskView } from "../core/model/task-view.ts";
-export type { TaskMessage } from "../core/notify/push-notice.ts";
 export type {
   AuditEntry,
   Caller,
@@ -49,9 +41,17 @@ export type {
   WebhookSecret,
   WebhookTries,
   WebhookTry,
-} from "../operations/views.ts";
+} from "../acts/views.ts";
+export type { DeadLetterView } from "../core/control/find-dead-letters.ts";
+export type { LetterGroups, LetterGroupView } from "../core/control/group-dead-letters.ts";
+export type { OperationView } from "../core/control/operation.ts";
+export type { StepView } from "../core/control/stored-parts.ts";
+export type { LogLine } from "../core/control/task-log.ts";
+export type { InputError, ProblemCode } from "../core/model/problem.ts";
+export type { TaskView } from "../core/model/task-view.ts";
+export type { TaskMessage } from "../core/notify/push-notice.ts";
 export { Admin, type NewLimit, type NewTenantLimits } from "./admin.ts";
-export { Audit, type AuditFilter } from "./audit.ts";
+export { Audit, type AuditFilter } from "./audit-calls.ts";
 export type { AttemptView, Client, ResultOptions, TaskFilter, WaitOptions } from "./client.ts";
 export type { DeadLetterFilter, DryRun, Selection, StartedOperation } from "./dead-letters.ts";
 export type { AnyTasks, TaskInput, TaskName, TaskResult } from "./definitions.ts";
@@ -76,13 +76,13 @@ export {
 } from "./flow.ts";
 export type { CallOptions } from "./limits.ts";
 export type { List, Page } from "./list.ts";
-export { type BulkFilter, Operations, type TaskSelection } from "./operations.ts";
+export { type BulkFilter, Operations, type TaskSelection } from "./operation-calls.ts";
 export type { ChannelMessage, SubscribeOptions } from "./push.ts";
-export { type DeliveryFilter, type NewReceiver, Receivers } from "./receivers.ts";
-export type { NewSchedule, ScheduleChange, ScheduledTask, ScheduleRule, ScheduleView } from "./schedules.ts";
+export { type DeliveryFilter, type NewReceiver, Receivers } from "./receiver-calls.ts";
+export type { NewSchedule, ScheduleChange, ScheduledTask, ScheduleRule, ScheduleView } from "./schedule-calls.ts";
 export type { Inputs, SubmitOutcome } from "./submit-many.ts";
 export type { BatchOptions, SubmitManyOptions, SubmitOptions, TaskEntry, UniqueOptions } from "./submit-options.ts";
 export type { SubmittedTask, TaskOfKey, TaskRef } from "./task-ref.ts";
 export type { TransferOptions, TransferProgress } from "./transfer.ts";
 export type { ClientOptions } from "./transport.ts";
-export { Webhooks } from "./webhooks.ts";
+export { Webhooks } from "./webhook-calls.ts";

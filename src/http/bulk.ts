@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { isForAll } from "../acts/act.ts";
 import { groupsOf, ofEach } from "../core/control/all-tenants.ts";
 import { type DeadLetterFilter, matchByFilter, matchByIds, type ReadSoFar } from "../core/control/find-dead-letters.ts";
 import type { OperationAction } from "../core/control/operation.ts";
@@ -9,8 +10,7 @@ import type { TaskRecord } from "../core/model/record.ts";
 import type { DispatchPorts } from "../core/ports/steps.ts";
 import type { TenantList } from "../core/schedules/ports.ts";
 import { internalTypes } from "../core/task/internal-types.ts";
-import { isForAll } from "../operations/act.ts";
-import { bodyAs } from "./acts.ts";
+import { bodyAs } from "./act-handlers.ts";
 import { type ApiPorts, type HandlersOf, identify } from "./api.ts";
 import type { ApiResponse, Call } from "./call.ts";
 import { filterFields, filterOf } from "./dead-letters.ts";

@@ -1,8 +1,8 @@
 import * as z from "zod";
+import type { FindTaskPorts } from "../acts/task-of-key.ts";
 import { listChildren } from "../core/control/list.ts";
 import { statuses } from "../core/model/status.ts";
 import type { FamilyReadPorts } from "../core/pipeline/end/child-results.ts";
-import type { FindTaskPorts } from "../operations/task-of-key.ts";
 import { identify } from "./api.ts";
 import type { ApiResponse, Call } from "./call.ts";
 import { pageAnswer } from "./cursor.ts";

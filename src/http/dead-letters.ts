@@ -1,13 +1,13 @@
 import * as z from "zod";
+import { isForAll } from "../acts/act.ts";
+import { ofOperators, operationIn, shownOperation } from "../acts/operation.ts";
 import { type DeadLetterFilter, listDeadLetters, listDeadLettersOfAll } from "../core/control/find-dead-letters.ts";
 import { groupDeadLetters, groupDeadLettersOfAll } from "../core/control/group-dead-letters.ts";
 import { errorKinds } from "../core/model/errors.ts";
 import { seesInputs } from "../core/model/identity.ts";
 import { tiers } from "../core/model/tier.ts";
 import type { TenantList } from "../core/schedules/ports.ts";
-import { isForAll } from "../operations/act.ts";
-import { ofOperators, operationIn, shownOperation } from "../operations/operation.ts";
-import { askedOf, shown } from "./acts.ts";
+import { askedOf, shown } from "./act-handlers.ts";
 import { type HandlersOf, identify } from "./api.ts";
 import type { ApiResponse, Call } from "./call.ts";
 import { pageAnswer } from "./cursor.ts";

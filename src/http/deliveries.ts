@@ -1,10 +1,10 @@
 import * as z from "zod";
+import { isForAll } from "../acts/act.ts";
+import type { FindTaskPorts } from "../acts/task-of-key.ts";
+import type { FailedWebhook, WebhookTries, WebhookTry } from "../acts/views.ts";
 import { mergeTenants, type ReadOfTenant } from "../core/control/all-tenants.ts";
 import { type Deliveries, type Delivery, failedKey } from "../core/ports/webhooks.ts";
 import type { TenantList } from "../core/schedules/ports.ts";
-import { isForAll } from "../operations/act.ts";
-import type { FindTaskPorts } from "../operations/task-of-key.ts";
-import type { FailedWebhook, WebhookTries, WebhookTry } from "../operations/views.ts";
 import { type HandlersOf, identify } from "./api.ts";
 import type { ApiResponse, Call } from "./call.ts";
 import { type Cursors, pageAnswer } from "./cursor.ts";

@@ -1,9 +1,9 @@
 import * as z from "zod";
+import { mustSeeInputs } from "../acts/task.ts";
+import type { FindTaskPorts } from "../acts/task-of-key.ts";
+import type { TaskLogView } from "../acts/views.ts";
 import { type TaskLogs, taskLogPage } from "../core/control/task-log.ts";
 import { attemptsOf } from "../core/pipeline/end/view.ts";
-import { mustSeeInputs } from "../operations/task.ts";
-import type { FindTaskPorts } from "../operations/task-of-key.ts";
-import type { TaskLogView } from "../operations/views.ts";
 import { type HandlersOf, identify } from "./api.ts";
 import type { Cursors } from "./cursor.ts";
 import { findTask } from "./find-task.ts";

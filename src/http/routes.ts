@@ -1,5 +1,5 @@
-import type { Note, Row } from "../operations/row.ts";
-import * as rows from "../operations/rows.ts";
+import type { Note, Row } from "../acts/row.ts";
+import * as rows from "../acts/rows.ts";
 import type { FunctionName } from "../settings/config.ts";
 import { fits, isOpenStep } from "./path-steps.ts";
 

@@ -1,4 +1,7 @@
 import * as z from "zod";
+import { isForAll } from "../acts/act.ts";
+import { scheduleIn } from "../acts/schedule.ts";
+import { logWrite } from "../acts/schedule-acts.ts";
 import { chainTenants, type ReadOfTenant } from "../core/control/all-tenants.ts";
 import { AnswerRoom } from "../core/control/list.ts";
 import { expecting } from "../core/model/expected.ts";
@@ -25,10 +28,7 @@ import {
   type ScheduleView,
   scheduleView,
 } from "../core/schedules/schedule-record.ts";
-import { isForAll } from "../operations/act.ts";
-import { scheduleIn } from "../operations/schedule.ts";
-import { logWrite } from "../operations/schedules.ts";
-import { askedOf, bodyAs, readNothing } from "./acts.ts";
+import { askedOf, bodyAs, readNothing } from "./act-handlers.ts";
 import { type ApiPorts, type HandlersOf, identify } from "./api.ts";
 import { jsonBody } from "./body.ts";
 import type { ApiResponse, Call } from "./call.ts";

@@ -1,9 +1,9 @@
+import { changedTask } from "../acts/task.ts";
 import { type SignalPorts, signal } from "../core/extras/steps/signal.ts";
 import type { CountRequest } from "../core/limits/gate.ts";
 import type { ViewPorts } from "../core/pipeline/end/view.ts";
 import { checkSignal } from "../core/task/handler-submit.ts";
-import { changedTask } from "../operations/task.ts";
-import { shown } from "./acts.ts";
+import { shown } from "./act-handlers.ts";
 import { type ApiPorts, type HandlersOf, identify } from "./api.ts";
 import { optionalJsonValue } from "./body.ts";
 import { findTask } from "./find-task.ts";

@@ -1,3 +1,4 @@
+import { pollHeaders } from "../acts/task.ts";
 import { type LinePlaces, withPlace } from "../core/extras/limits/place-in-line.ts";
 import { iso, statusAt, type TaskRecord } from "../core/model/record.ts";
 import type { FamilyReadPorts } from "../core/pipeline/end/child-results.ts";
@@ -5,7 +6,6 @@ import { attemptsOf, attemptView, resultOf, viewTask } from "../core/pipeline/en
 import type { Blobs } from "../core/ports/blob.ts";
 import type { Clock } from "../core/ports/tasks.ts";
 import type { UniqueKeys } from "../core/ports/unique.ts";
-import { pollHeaders } from "../operations/task.ts";
 import { contentDisposition } from "../util/content-disposition.ts";
 import { type ApiPorts, type HandlersOf, identify } from "./api.ts";
 import type { ApiResponse, Call } from "./call.ts";

@@ -1,3 +1,4 @@
+import { isForAll } from "../acts/act.ts";
 import { chainTenants, mergeTenants, type PageQuery, type ReadOfTenant } from "../core/control/all-tenants.ts";
 import { listTasks, taskSortKey } from "../core/control/list.ts";
 import { searchTasks } from "../core/control/search.ts";
@@ -5,7 +6,6 @@ import { iso, type TaskRecord } from "../core/model/record.ts";
 import type { TaskView } from "../core/model/task-view.ts";
 import { childrenOf, onFailedOf, type ViewPorts, viewOf } from "../core/pipeline/end/view.ts";
 import type { TenantList } from "../core/schedules/ports.ts";
-import { isForAll } from "../operations/act.ts";
 import { identify } from "./api.ts";
 import type { ApiResponse, Call } from "./call.ts";
 import { type Cursors, pageAnswer } from "./cursor.ts";

@@ -1,10 +1,10 @@
 import * as z from "zod";
+import type { AuditEntry, Caller, KeyInfo, Metrics, TenantInfo, TenantLimits } from "../acts/views.ts";
 import { type AlarmView, historyMetrics, type MetricSeries } from "../core/control/metric-history.ts";
 import type { Limits } from "../core/limits/limits.ts";
 import { roles } from "../core/model/identity.ts";
 import { alarmStates } from "../core/model/words.ts";
 import { type Deployment, maxDeployments } from "../core/schedules/ports.ts";
-import type { AuditEntry, Caller, KeyInfo, Metrics, TenantInfo, TenantLimits } from "../operations/views.ts";
 import { object, sameAs, viewOf } from "./json-schema.ts";
 import { count, flag, pageOf, text, textOrNull, tier, time, timeOrNull } from "./words.ts";
 

@@ -1,7 +1,7 @@
 import { auditListSchema } from "../http/audit.ts";
 import { metricsSchema } from "../http/metrics.ts";
 import type { AnyRouteName } from "../http/routes.ts";
-import { tenantListSchema } from "../http/tenants.ts";
+import { tenantListSchema } from "../http/tenant-routes.ts";
 import { notModified, page } from "./answer-parts.ts";
 import type { RouteText } from "./route-text.ts";
 

@@ -1,6 +1,6 @@
+import type { Act, Meaning, Tag, Text } from "../acts/act.ts";
 import type { ProblemCode } from "../core/model/problem.ts";
-import { nothing } from "../http/acts.ts";
-import type { Act, Meaning, Tag, Text } from "../operations/act.ts";
+import { nothing } from "../http/act-handlers.ts";
 import { withName } from "./json-schema.ts";
 import { headerNamesOf } from "./parts.ts";
 import type { Answer, Description, RouteText } from "./route-text.ts";
@@ -8,7 +8,7 @@ import type { Answer, Description, RouteText } from "./route-text.ts";
 /** Body of a request without input. */
 export const emptyBody = withName("Nothing", nothing.describe("An empty object."));
 
-/** A file of `src/operations`, apart from its rows. */
+/** A file of `src/acts`, apart from its rows. */
 interface Acts<Name extends string> {
   // biome-ignore lint/suspicious/noExplicitAny: each act has ports, a target and a body of its own
   acts: () => Readonly<Record<Name, Act<any, any, any>>>;

@@ -1,5 +1,5 @@
-import type { Text } from "../operations/act.ts";
-import { files } from "../operations/index.ts";
+import type { Text } from "../acts/act.ts";
+import { files } from "../acts/index.ts";
 import { withChoice } from "./choices.ts";
 import type { Json } from "./json-schema.ts";
 import { submitOptions, type Texts, taskOptions } from "./submit-texts.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod";
+import type { KeyLimit, TenantPause, TierPause, TypeBreaker, TypeLimits, TypePause } from "../acts/views.ts";
 import type { KeyLimitView, OpenKeyView, PausedView } from "../core/extras/limits/view-flow.ts";
-import type { KeyLimit, TenantPause, TierPause, TypeBreaker, TypeLimits, TypePause } from "../operations/views.ts";
 import { object, viewOf } from "./json-schema.ts";
 import { count, flag, number, text, textOrNull, tier, time, timeOrNull } from "./words.ts";
 

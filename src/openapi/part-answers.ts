@@ -1,9 +1,9 @@
 import * as z from "zod";
+import type { TaskLogView } from "../acts/views.ts";
 import type { StepView } from "../core/control/stored-parts.ts";
 import type { LogLine } from "../core/control/task-log.ts";
 import { entryKinds, logLevels } from "../core/model/words.ts";
 import type { ChannelView } from "../core/notify/open-channel.ts";
-import type { TaskLogView } from "../operations/views.ts";
 import { object, viewOf } from "./json-schema.ts";
 import { flag, id, text, textOrNull, time } from "./words.ts";
 

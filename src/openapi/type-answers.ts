@@ -1,7 +1,7 @@
 import * as z from "zod";
+import type { TypeList, TypeView } from "../acts/views.ts";
 import type { LimitWait, StoppedTenant } from "../core/extras/limits/view-flow.ts";
 import { runsOnPlaces } from "../core/task/type-options.ts";
-import type { TypeList, TypeView } from "../operations/views.ts";
 import { typeFlow } from "./flow-answers.ts";
 import { viewOf } from "./json-schema.ts";
 import { count, flag, number, text, tier, time, timeOrNull } from "./words.ts";

@@ -1,5 +1,4 @@
 import * as z from "zod";
-import { deliveryStates, receiverEvents, receiverHealths } from "../core/model/words.ts";
 import type {
   FailedWebhook,
   ReceiverDelivery,
@@ -9,7 +8,8 @@ import type {
   WebhookSecret,
   WebhookTries,
   WebhookTry,
-} from "../operations/views.ts";
+} from "../acts/views.ts";
+import { deliveryStates, receiverEvents, receiverHealths } from "../core/model/words.ts";
 import { object, viewOf } from "./json-schema.ts";
 import { count, flag, id, number, pageOf, text, textOrNull, time, timeOrNull } from "./words.ts";
 

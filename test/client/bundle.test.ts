@@ -37,11 +37,11 @@ test("the client without submitMany, files and push is about 10 KiB in a browser
   expect(sources).toContain("src/client/client.ts");
   const forOperators = [
     "src/client/admin.ts",
-    "src/client/operations.ts",
-    "src/client/audit.ts",
+    "src/client/operation-calls.ts",
+    "src/client/audit-calls.ts",
     "src/client/flow.ts",
-    "src/client/receivers.ts",
-    "src/client/webhooks.ts",
+    "src/client/receiver-calls.ts",
+    "src/client/webhook-calls.ts",
   ];
   const later = inputs.filter((path) => !sources.includes(path) && !forOperators.includes(path));
   const files = ["src/client/files.ts", "src/client/send-file.ts", "src/client/transfer.ts"];

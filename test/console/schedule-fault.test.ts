@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { scheduleFault } from "../../console/src/pages/schedule-fault.ts";
-import type { ScheduleView } from "../../src/client/schedules.ts";
+import type { ScheduleView } from "../../src/client/schedule-calls.ts";
 
 const now = Date.parse("2026-11-26T12:00:00.000Z");
 const types = [{ name: "report.daily" }];

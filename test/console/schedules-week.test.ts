@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type Week, weekOf } from "../../console/src/pages/schedules-week-times.ts";
-import type { ScheduleView } from "../../src/client/schedules.ts";
+import type { ScheduleView } from "../../src/client/schedule-calls.ts";
 
 const berlin = "Europe/Berlin";
 

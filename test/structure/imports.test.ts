@@ -32,7 +32,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
     ],
   },
   // Runs in browsers: types only, which the test below holds.
-  { folder: "src/client", ours: ["src/core", "src/operations"], packages: [] },
+  { folder: "src/client", ours: ["src/core", "src/acts"], packages: [] },
   // Submits within the caller's process: the client's types and errors over the core and its adapters.
   {
     folder: "src/direct",
@@ -48,10 +48,10 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
     packages: [/^zod$/, /^[@#]aws-sdk\b/, /^@opentelemetry\/api$/, /^aws-lambda$/, /^uuid$/, /^node:/],
   },
   // Acts in the words of the core: find, check, act, show. Routes, document, client and commands read them.
-  { folder: "src/operations", ours: ["src/core"], packages: [/^zod$/] },
+  { folder: "src/acts", ours: ["src/core"], packages: [/^zod$/] },
   {
     folder: "src/http",
-    ours: ["src/core", "src/settings", "src/operations"],
+    ours: ["src/core", "src/settings", "src/acts"],
     packages: [/^zod$/, /^jose$/, /^@remix-run\/multipart-parser$/, /^node:(buffer|crypto|zlib)$/],
   },
   // Sends webhooks to receivers, with a guard at the connection.
@@ -61,7 +61,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
     packages: [/^standardwebhooks$/, /^node:(crypto|dns|dns\/promises|http|https|net)$/],
   },
   // Describes what src/http answers, from the same schemas; in no bundle.
-  { folder: "src/openapi", ours: ["src/core", "src/http", "src/operations"], packages: [/^zod$/] },
+  { folder: "src/openapi", ours: ["src/core", "src/http", "src/acts"], packages: [/^zod$/] },
   {
     folder: "src/local",
     ours: [
@@ -135,7 +135,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   },
   {
     folder: "lambdas",
-    ours: ["src/core", "src/settings", "src/aws", "src/http", "src/operations", "src/webhooks", "src/machine"],
+    ours: ["src/core", "src/settings", "src/aws", "src/http", "src/acts", "src/webhooks", "src/machine"],
     packages: [/^aws-lambda$/],
   },
   {
@@ -151,7 +151,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   // Runs in browsers: the client's code, and types of what it gets.
   {
     folder: "console",
-    ours: ["src/client", "src/core", "src/operations/views.ts", "src/http/routes.ts"],
+    ours: ["src/client", "src/core", "src/acts/views.ts", "src/http/routes.ts"],
     packages: [
       /^preact$/,
       /^@preact\/signals$/,
@@ -203,7 +203,7 @@ describe("who may import whom", () => {
   });
 
   test("the console imports only types from the core, the views and the routes, the words of the core's lists, and the rules of numbers, of the calendar and of waits", () => {
-    const statement = /^(?:import|export)\b[^;]*? from "(?:\.\.\/)+src\/(?:core|util|operations|http)\/[^"]+"/gm;
+    const statement = /^(?:import|export)\b[^;]*? from "(?:\.\.\/)+src\/(?:core|util|acts|http)\/[^"]+"/gm;
     const statements = inFolder("console").flatMap(({ path, text }) =>
       [...text.matchAll(statement)].map(([found]) => ({ path, found })),
     );
@@ -359,7 +359,7 @@ const floors: readonly { folder: string; rooms: readonly string[] }[] = [
     rooms: [
       ...["util", "core", "machine", "installed", "settings", "project", "init", "webhooks"],
       ...["memory", "testkit", "entries"],
-      ...["operations", "http", "openapi", "client", "plan", "doctor"],
+      ...["acts", "http", "openapi", "client", "plan", "doctor"],
       ...["aws", "work", "direct"],
       ...["build", "describe", "local", "cli"],
     ],

@@ -1,5 +1,5 @@
+import type { Metrics } from "../../../src/acts/views.ts";
 import type { Deployment } from "../../../src/core/schedules/ports.ts";
-import type { Metrics } from "../../../src/operations/views.ts";
 import { count, duration } from "../format.ts";
 import { useLoad } from "../load.ts";
 import { Chart, type ChartData } from "../parts/chart.tsx";

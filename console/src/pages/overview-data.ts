@@ -1,9 +1,9 @@
-import type { ScheduleView } from "../../../src/client/schedules.ts";
+import type { Metrics, QueueView, TypeList } from "../../../src/acts/views.ts";
+import type { ScheduleView } from "../../../src/client/schedule-calls.ts";
 import type { LetterGroups } from "../../../src/core/control/group-dead-letters.ts";
 import type { AlarmView, MetricSeries } from "../../../src/core/control/metric-history.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
 import type { Deployment } from "../../../src/core/schedules/ports.ts";
-import type { Metrics, QueueView, TypeList } from "../../../src/operations/views.ts";
 import { deploymentName, newSince } from "../deployments.ts";
 import { counted, duration } from "../format.ts";
 import type { ChartData, ChartLine } from "../parts/chart.tsx";

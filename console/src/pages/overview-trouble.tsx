@@ -1,8 +1,8 @@
+import type { TypeList } from "../../../src/acts/views.ts";
 import type { LetterGroups } from "../../../src/core/control/group-dead-letters.ts";
 import type { AlarmView } from "../../../src/core/control/metric-history.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
 import type { Deployment } from "../../../src/core/schedules/ports.ts";
-import type { TypeList } from "../../../src/operations/views.ts";
 import type { Loaded } from "../load.ts";
 import { Icon, type IconName } from "../parts/icon.tsx";
 import { Failure, Loading } from "../parts/layout.tsx";

@@ -1,10 +1,10 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
+import type { QueueView, TypeList } from "../../../src/acts/views.ts";
 import type { LetterGroups } from "../../../src/core/control/group-dead-letters.ts";
 import type { AlarmView } from "../../../src/core/control/metric-history.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
 import type { Deployment } from "../../../src/core/schedules/ports.ts";
-import type { QueueView, TypeList } from "../../../src/operations/views.ts";
 import { deploymentName, lastOf, newSince } from "../deployments.ts";
 import { count, counted, duration } from "../format.ts";
 import { useLive } from "../live-load.ts";

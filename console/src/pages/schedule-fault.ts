@@ -1,4 +1,4 @@
-import type { ScheduleView } from "../../../src/client/schedules.ts";
+import type { ScheduleView } from "../../../src/client/schedule-calls.ts";
 
 /** A schedule that is past its end is shown for so long, in milliseconds. */
 const endedMs = 86_400_000;

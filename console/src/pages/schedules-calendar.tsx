@@ -1,4 +1,4 @@
-import type { ScheduleView } from "../../../src/client/schedules.ts";
+import type { ScheduleView } from "../../../src/client/schedule-calls.ts";
 import { nowMs } from "../clock.ts";
 import { count } from "../format.ts";
 import { useLoad } from "../load.ts";

@@ -1,4 +1,4 @@
-import type { ScheduleView } from "../../../src/client/schedules.ts";
+import type { ScheduleView } from "../../../src/client/schedule-calls.ts";
 import type { Rule } from "../rule-words.ts";
 import { api } from "../session.ts";
 

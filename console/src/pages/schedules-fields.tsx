@@ -1,7 +1,7 @@
 import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
-import type { ScheduleView } from "../../../src/client/schedules.ts";
+import type { ScheduleView } from "../../../src/client/schedule-calls.ts";
 import type { InputError } from "../../../src/core/model/problem.ts";
 import { parsed } from "../json-text.ts";
 import type { Rule } from "../rule-words.ts";

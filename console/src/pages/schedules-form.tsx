@@ -1,6 +1,6 @@
 import { type Signal, useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
-import type { ScheduleView } from "../../../src/client/schedules.ts";
+import type { ScheduleView } from "../../../src/client/schedule-calls.ts";
 import type { InputError } from "../../../src/core/model/problem.ts";
 import { tiers } from "../../../src/core/model/tier.ts";
 import { say } from "../parts/action.tsx";

@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import type { ScheduleView } from "../../../src/client/schedules.ts";
+import type { ScheduleView } from "../../../src/client/schedule-calls.ts";
 import { count } from "../format.ts";
 import { useLive } from "../live-load.ts";
 import { type Loaded, useLoad } from "../load.ts";

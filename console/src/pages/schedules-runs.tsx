@@ -1,4 +1,4 @@
-import type { ScheduleView } from "../../../src/client/schedules.ts";
+import type { ScheduleView } from "../../../src/client/schedule-calls.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
 import { count, counted } from "../format.ts";
 import { useLive } from "../live-load.ts";

@@ -1,4 +1,4 @@
-import type { ScheduleView } from "../../../src/client/schedules.ts";
+import type { ScheduleView } from "../../../src/client/schedule-calls.ts";
 import { Status, Time } from "../parts/text.tsx";
 import { href } from "../route.ts";
 import { ruleWords } from "../rule-words.ts";

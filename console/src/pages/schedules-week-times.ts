@@ -1,4 +1,4 @@
-import type { ScheduleView } from "../../../src/client/schedules.ts";
+import type { ScheduleView } from "../../../src/client/schedule-calls.ts";
 import { type CronFields, parseCron } from "../../../src/core/schedules/cron.ts";
 import { offsetAt, toInstant } from "../../../src/util/time-zone.ts";
 import { type ClockChange, clockChanges, dateIn, dayMs, dayStart } from "../zones.ts";

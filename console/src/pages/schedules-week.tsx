@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
-import type { ScheduleView } from "../../../src/client/schedules.ts";
+import type { ScheduleView } from "../../../src/client/schedule-calls.ts";
 import { nowMs } from "../clock.ts";
 import { count } from "../format.ts";
 import { Icon } from "../parts/icon.tsx";

@@ -1,7 +1,7 @@
 import type { Signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
+import type { TypeView } from "../../../src/acts/views.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
-import type { TypeView } from "../../../src/operations/views.ts";
 import { say } from "../parts/action.tsx";
 import { Curl } from "../parts/curl.tsx";
 import { FormDialog } from "../parts/dialog.tsx";

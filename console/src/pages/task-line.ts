@@ -1,7 +1,7 @@
+import type { WebhookTry } from "../../../src/acts/views.ts";
 import type { StepView } from "../../../src/core/control/stored-parts.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
 import type { AttemptView } from "../../../src/core/pipeline/end/view.ts";
-import type { WebhookTry } from "../../../src/operations/views.ts";
 import { duration } from "../format.ts";
 import type { Span } from "./task-axis.ts";
 import type { Round } from "./task-rounds.ts";

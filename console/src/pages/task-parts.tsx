@@ -1,8 +1,8 @@
+import type { TaskLogView, WebhookTries } from "../../../src/acts/views.ts";
 import { ProblemError } from "../../../src/client/errors.ts";
 import type { StepView } from "../../../src/core/control/stored-parts.ts";
 import type { LogLine } from "../../../src/core/control/task-log.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
-import type { TaskLogView, WebhookTries } from "../../../src/operations/views.ts";
 import { bytes, count, duration, localTime } from "../format.ts";
 import type { Loaded } from "../load.ts";
 import { Action } from "../parts/action.tsx";

@@ -1,5 +1,5 @@
+import type { WebhookTry } from "../../../src/acts/views.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
-import type { WebhookTry } from "../../../src/operations/views.ts";
 import { count, counted, duration } from "../format.ts";
 import { type Line, type Mark, ms, type Told, waiting } from "./task-line.ts";
 import type { Bar, Round } from "./task-rounds.ts";

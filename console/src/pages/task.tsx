@@ -1,7 +1,7 @@
 import { useEffect } from "preact/hooks";
+import type { WebhookTries } from "../../../src/acts/views.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
 import type { AttemptView } from "../../../src/core/pipeline/end/view.ts";
-import type { WebhookTries } from "../../../src/operations/views.ts";
 import { type Loaded, useLoad } from "../load.ts";
 import { Curl } from "../parts/curl.tsx";
 import { Answer, Failure, Page } from "../parts/layout.tsx";

@@ -1,6 +1,6 @@
+import type { TypeList, TypeView } from "../../../src/acts/views.ts";
 import type { LetterGroups } from "../../../src/core/control/group-dead-letters.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
-import type { TypeList, TypeView } from "../../../src/operations/views.ts";
 import { lastOf, newSince } from "../deployments.ts";
 import { count, duration } from "../format.ts";
 import { useLive } from "../live-load.ts";

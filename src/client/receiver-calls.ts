@@ -1,5 +1,5 @@
+import type { ReceiverDelivery, ReceiverSecret, ReceiverView } from "../acts/views.ts";
 import type { OperationView } from "../core/control/operation.ts";
-import type { ReceiverDelivery, ReceiverSecret, ReceiverView } from "../operations/views.ts";
 import type { CallOptions } from "./limits.ts";
 import { List } from "./list.ts";
 import { type ClientOptions, path, type Query, Transport } from "./transport.ts";

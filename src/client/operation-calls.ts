@@ -1,3 +1,4 @@
+import type { TaskLogView } from "../acts/views.ts";
 import type { LetterGroups } from "../core/control/group-dead-letters.ts";
 import type { OperationView } from "../core/control/operation.ts";
 import type { StepView } from "../core/control/stored-parts.ts";
@@ -6,7 +7,6 @@ import type { Status } from "../core/model/status.ts";
 import type { TaskView } from "../core/model/task-view.ts";
 import type { Tier } from "../core/model/tier.ts";
 import type { ScheduleView } from "../core/schedules/schedule-record.ts";
-import type { TaskLogView } from "../operations/views.ts";
 import {
   type DeadLetterFilter,
   type DryRun,

@@ -1,7 +1,7 @@
 import * as z from "zod";
+import type { Act, Answer, Asked } from "../acts/act.ts";
 import { expecting } from "../core/model/expected.ts";
 import { parseInput } from "../core/model/invalid.ts";
-import type { Act, Answer, Asked } from "../operations/act.ts";
 import { identify } from "./api.ts";
 import { jsonBody, optionalJsonBody } from "./body.ts";
 import type { ApiResponse, Call } from "./call.ts";

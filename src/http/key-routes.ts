@@ -1,5 +1,5 @@
+import { keyView } from "../acts/key-view.ts";
 import type { KeyStore } from "../core/ports/tasks.ts";
-import { keyView } from "../operations/key-view.ts";
 import { type HandlersOf, identify } from "./api.ts";
 
 /** The handler that lists a tenant's keys. */

@@ -1,11 +1,11 @@
 import * as z from "zod";
+import type { TenantInfo } from "../acts/views.ts";
 import { countTenant, type TenantCounts } from "../core/control/list.ts";
 import { byName } from "../core/extras/limits/view-flow.ts";
 import { pauseName } from "../core/model/wait-queue.ts";
 import type { FlowSettings, Pause } from "../core/ports/flow.ts";
 import type { Clock, Records } from "../core/ports/tasks.ts";
 import type { TenantList } from "../core/schedules/ports.ts";
-import type { TenantInfo } from "../operations/views.ts";
 import { type HandlersOf, identify } from "./api.ts";
 import { type Cursors, pageAnswer } from "./cursor.ts";
 import { pageParameters, queryOf } from "./query.ts";
