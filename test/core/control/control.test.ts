@@ -201,6 +201,20 @@ describe("retrying", () => {
     ]);
   });
 
+  test("a retry whose round another retry has begun, and which has failed since, is a conflict", async () => {
+    const pipeline = setUp(() => Promise.reject(new PermanentError("closed")));
+    const accepted = await pipeline.accept();
+    await pipeline.drain();
+    const record = await pipeline.recordOf(accepted);
+    const wholeRound = async () => {
+      await retry(pipeline.ports, record);
+      await pipeline.drain();
+    };
+    moveFirst(pipeline, [wholeRound]);
+    await expect(retry(pipeline.ports, record)).rejects.toMatchObject({ code: "conflict" });
+    expect(await pipeline.recordOf(accepted)).toMatchObject({ status: "failed", round: 2 });
+  });
+
   test("a new round has no progress of the round before", async () => {
     const { ports, accept, drain, recordOf } = setUp((_, task) => {
       task.progress(40);
