@@ -1,5 +1,5 @@
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from "aws-lambda";
-import { parseTicket } from "../core/model/ticket.ts";
+import { parseTicket } from "../core/model/envelope.ts";
 import { tiers } from "../core/model/tier.ts";
 import type { Verdict } from "../core/ports/queues.ts";
 import type { Delivery, MainQueue } from "../core/ports/tasks.ts";

@@ -1,6 +1,6 @@
+import { shardOf } from "../core/extras/limits/shards.ts";
 import type { Envelope } from "../core/model/envelope.ts";
 import { WrittenLater } from "../core/model/errors.ts";
-import { shardOf } from "../core/model/line-shards.ts";
 import { tiers } from "../core/model/tier.ts";
 import { isOfLimit } from "../core/model/wait-queue.ts";
 import type { Sharded, Wait, WaitingEntry, WaitingKey, WaitingTask } from "../core/ports/flow.ts";

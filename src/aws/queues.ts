@@ -7,9 +7,8 @@ import {
   type SendMessageCommandInput,
   type SQSClient,
 } from "#aws-sdk/client-sqs";
-import { type DeadLetterMessage, messageText } from "../core/model/envelope.ts";
+import { type DeadLetterMessage, messageText, ticketText } from "../core/model/envelope.ts";
 import { PortUnavailable, WrittenLater } from "../core/model/errors.ts";
-import { ticketText } from "../core/model/ticket.ts";
 import type { Tier } from "../core/model/tier.ts";
 import type { Log, MainQueue, Outgoing, Queues } from "../core/ports/tasks.ts";
 import { messageAttributes, type PerTier } from "../settings/config.ts";

@@ -1,6 +1,6 @@
 import { DeleteMessageBatchCommand, type Message, ReceiveMessageCommand, type SQSClient } from "#aws-sdk/client-sqs";
+import { parseTicket } from "../core/model/envelope.ts";
 import { PortUnavailable } from "../core/model/errors.ts";
-import { parseTicket } from "../core/model/ticket.ts";
 import type { Tier } from "../core/model/tier.ts";
 import type { WorkQueues } from "../core/ports/queues.ts";
 import type { Delivery } from "../core/ports/tasks.ts";

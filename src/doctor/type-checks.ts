@@ -3,10 +3,10 @@ import { classify } from "../core/model/classify.ts";
 import { BusinessRuleViolation, type ErrorKind, InvalidInput, PermanentError } from "../core/model/errors.ts";
 import { largestFileBytes } from "../core/model/stored-file.ts";
 import { largestInputBytes } from "../core/pipeline/send/large-input.ts";
-import { hasRefinement, inputParts } from "../core/task/input-parts.ts";
 import { decideRetry } from "../core/task/retry.ts";
 import type { TaskType } from "../core/task/task.ts";
 import { toCatalog } from "../core/task/to-catalog.ts";
+import { hasRefinement, inputParts } from "../core/task/type-options.ts";
 import { aboutEach, type Finding, type TypeCheck } from "./finding.ts";
 import { isLoose, isUnbounded, partsOf, type Schema, takesAnything } from "./schema.ts";
 

@@ -1,4 +1,4 @@
-import { type LinkBody, type LinkPorts, signalByLink } from "../core/extras/steps/signal-by-link.ts";
+import { type LinkBody, type LinkPorts, signalByLink } from "../core/extras/steps/signal.ts";
 import { Problem } from "../core/model/problem.ts";
 import type { HandlersOf } from "./api.ts";
 import { bodyBytes, largestBodyBytes, mediaTypeOf, optionalJsonValue, parseJson, textOf } from "./body.ts";

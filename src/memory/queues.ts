@@ -1,5 +1,4 @@
-import { type DeadLetterMessage, messageText } from "../core/model/envelope.ts";
-import type { Ticket } from "../core/model/ticket.ts";
+import { type DeadLetterMessage, messageText, type Ticket } from "../core/model/envelope.ts";
 import { type Tier, tiers } from "../core/model/tier.ts";
 import type { DeadLetterQueues, ReceivedDeadLetter } from "../core/ports/queues.ts";
 import type { Clock, Delivery, MainQueue, Outgoing, QueueDepth, QueueDepths, Queues } from "../core/ports/tasks.ts";

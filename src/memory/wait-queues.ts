@@ -1,5 +1,5 @@
 import { orderOf } from "../core/extras/limits/place-book.ts";
-import { shardOf } from "../core/model/line-shards.ts";
+import { shardOf } from "../core/extras/limits/shards.ts";
 import type {
   CountedTokens,
   NextCheck,

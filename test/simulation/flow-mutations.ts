@@ -995,7 +995,7 @@ export const flowMutations: readonly Mutation[] = [
     name: "flow: the permit of a completed attempt is passed on when all others are told",
     file: "pipeline/work/run-claimed.ts",
     in: "onCompleted",
-    find: 'permit?.settled("completed")',
+    find: 'permit.settled("completed")',
     replace: "undefined",
     test: "test/core/pipeline/work/permit.test.ts",
   },

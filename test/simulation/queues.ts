@@ -1,5 +1,4 @@
-import type { DeadLetterMessage } from "../../src/core/model/envelope.ts";
-import type { Ticket } from "../../src/core/model/ticket.ts";
+import type { DeadLetterMessage, Ticket } from "../../src/core/model/envelope.ts";
 import { type Tier, tiers } from "../../src/core/model/tier.ts";
 import type { Delivery, Outgoing, QueueDepth, Queues } from "../../src/core/ports/tasks.ts";
 import { maxReceiveCount, workerTimeoutSeconds } from "../../src/settings/config.ts";

@@ -1,4 +1,4 @@
-import { allShards, shardOf } from "../../src/core/model/line-shards.ts";
+import { allShards, shardOf } from "../../src/core/extras/limits/shards.ts";
 import type {
   CountedTokens,
   Successor,

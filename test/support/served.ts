@@ -7,7 +7,7 @@ import type { AcknowledgePorts } from "../../src/core/control/acknowledge.ts";
 import type { MetricHistory } from "../../src/core/control/metric-history.ts";
 import { PlaceBook } from "../../src/core/extras/limits/place-book.ts";
 import { followers } from "../../src/core/extras/list.ts";
-import type { LinkPorts } from "../../src/core/extras/steps/signal-by-link.ts";
+import type { LinkPorts } from "../../src/core/extras/steps/signal.ts";
 import { noLimits } from "../../src/core/limits/limits.ts";
 import type { Role } from "../../src/core/model/identity.ts";
 import type { TaskRecord } from "../../src/core/model/record.ts";

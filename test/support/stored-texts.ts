@@ -1,7 +1,6 @@
 import { SqsQueues, sendRequest } from "../../src/aws/queues.ts";
-import { messageText } from "../../src/core/model/envelope.ts";
+import { messageText, parseTicket, type Ticket } from "../../src/core/model/envelope.ts";
 import { parseDeadLetter, parseEnvelope, parseLineCheck } from "../../src/core/model/read-envelope.ts";
-import { parseTicket, type Ticket } from "../../src/core/model/ticket.ts";
 import { parseNotice } from "../../src/core/notify/notify.ts";
 import { newEnvelope } from "../../src/core/pipeline/send/large-input.ts";
 import type { FirePayload, Outgoing } from "../../src/core/ports/tasks.ts";

@@ -1,9 +1,8 @@
 import type { Change, Changed } from "../model/change.ts";
-import type { DeadLetterMessage, Envelope, LineCheck } from "../model/envelope.ts";
+import type { DeadLetterMessage, Envelope, LineCheck, Ticket } from "../model/envelope.ts";
 import type { ApiKey } from "../model/keys.ts";
 import type { MetricName, MetricOf } from "../model/metrics.ts";
 import type { TaskKey, TaskRecord } from "../model/record.ts";
-import type { Ticket } from "../model/ticket.ts";
 import type { Tier } from "../model/tier.ts";
 import type { TryNotice } from "./notify.ts";
 

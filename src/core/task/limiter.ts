@@ -1,6 +1,5 @@
-import type { Envelope, LineCheck } from "../model/envelope.ts";
+import type { Envelope, LineCheck, Ticket } from "../model/envelope.ts";
 import type { TaskRecord } from "../model/record.ts";
-import type { Ticket } from "../model/ticket.ts";
 import type { Verdict } from "../ports/queues.ts";
 import type { Delivery } from "../ports/tasks.ts";
 import type { TaskMessage } from "./puller.ts";

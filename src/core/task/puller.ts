@@ -1,7 +1,6 @@
 import type { Change } from "../model/change.ts";
-import { type Envelope, latestCreatedAt } from "../model/envelope.ts";
+import { type Envelope, latestCreatedAt, type Ticket } from "../model/envelope.ts";
 import { iso } from "../model/record.ts";
-import type { Ticket } from "../model/ticket.ts";
 import type { WaitingTask } from "../ports/flow.ts";
 import type { Delivery } from "../ports/tasks.ts";
 import type { TaskType } from "./task.ts";

@@ -6,7 +6,6 @@ import { type ChecksOf, calledAt, nameIn } from "./check-options.ts";
 import type { TaskContext } from "./context.ts";
 import { filesFault } from "./file-options.ts";
 import type { Submittable } from "./handler-submit.ts";
-import { partWithoutJson } from "./input-parts.ts";
 import type { Children, ChildrenFit, ChildrenOptions, NoAggregate, ResultOfTask, ReturnsFit } from "./result.ts";
 import type { ReadInput, RetryPolicy, TaskFailure } from "./retry.ts";
 import type { TaskFile } from "./task-file.ts";
@@ -20,7 +19,7 @@ import {
   type RateListOption,
   typeRate,
 } from "./type-limits.ts";
-import { type RunsOn, typeFault, typeOptions } from "./type-options.ts";
+import { partWithoutJson, type RunsOn, typeFault, typeOptions } from "./type-options.ts";
 
 /** Steps that change an input of one version into the next version, by the version that the step starts from. */
 export type Upcasts = { readonly [fromVersion: number]: (input: never) => unknown };

@@ -1,4 +1,4 @@
-import { permitIn } from "../../model/ticket.ts";
+import { permitIn } from "../../model/envelope.ts";
 import type { WaitQueue } from "../../model/wait-queue.ts";
 import type { PlannedCheck, WaitingEntry, WaitQueueState } from "../../ports/flow.ts";
 import { strictOf } from "../../task/type-limits.ts";

@@ -1,5 +1,5 @@
 import { inLanes } from "../../../util/in-lanes.ts";
-import { permitIn } from "../../model/ticket.ts";
+import { permitIn } from "../../model/envelope.ts";
 import type { Tier } from "../../model/tier.ts";
 import type { WaitQueue } from "../../model/wait-queue.ts";
 import type { TaskPermit, WaitingEntry, WaitingTask, WaitQueueState } from "../../ports/flow.ts";

@@ -1,4 +1,3 @@
-import { allShards } from "../../model/line-shards.ts";
 import type { TaskKey } from "../../model/record.ts";
 import type { Tier } from "../../model/tier.ts";
 import type { WaitQueue } from "../../model/wait-queue.ts";
@@ -9,7 +8,7 @@ import { isIdle } from "./admit-by-permits.ts";
 import { handOver } from "./advance.ts";
 import { permitsOf } from "./limit-lines.ts";
 import { takenUntilMs } from "./place-book.ts";
-import { bucketCount, bucketName, firstOfAny, firstOfShard, firstTasks, isSharded } from "./shards.ts";
+import { allShards, bucketCount, bucketName, firstOfAny, firstOfShard, firstTasks, isSharded } from "./shards.ts";
 import { keepsTurn } from "./strict-order.ts";
 import { keepSeen, orWarn } from "./sure-write.ts";
 import type { FlowPorts } from "./wait-queue-ports.ts";

@@ -1,7 +1,6 @@
-import type { LineCheck } from "../../model/envelope.ts";
+import { type LineCheck, permitIn } from "../../model/envelope.ts";
 import { PortUnavailable, WrittenLater } from "../../model/errors.ts";
 import type { TaskRecord } from "../../model/record.ts";
-import { permitIn } from "../../model/ticket.ts";
 import { lineOf, type WaitQueue } from "../../model/wait-queue.ts";
 import { laterReleaseSeconds, sayLater } from "../../pipeline/send/later-release.ts";
 import type { Successor, WaitQueueState } from "../../ports/flow.ts";

@@ -1,7 +1,7 @@
 import { leaseSeconds } from "../../model/change.ts";
-import { allShards } from "../../model/line-shards.ts";
 import type { CountedTokens, WaitingKey, WaitQueues } from "../../ports/flow.ts";
 import type { Clock } from "../../ports/tasks.ts";
+import { allShards } from "./shards.ts";
 
 /**
  * The state of a place: an attempt has taken it; a task that had it before has kept it, which another message of the

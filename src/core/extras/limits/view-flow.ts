@@ -1,4 +1,3 @@
-import { allShards } from "../../model/line-shards.ts";
 import { iso } from "../../model/record.ts";
 import { allTenants, breakerName, lineOf, pauseName, type WaitQueue } from "../../model/wait-queue.ts";
 import {
@@ -11,6 +10,7 @@ import {
   type WaitQueues,
 } from "../../ports/flow.ts";
 import { isOver } from "./limit-lines.ts";
+import { allShards } from "./shards.ts";
 
 export interface SharingView {
   /** True when tasks with equal keys share the limit. False: all tasks of the type. */

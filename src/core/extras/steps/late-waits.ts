@@ -3,7 +3,7 @@ import { PermanentError } from "../../model/errors.ts";
 import type { StepEntry, StoredEntry } from "../../ports/steps.ts";
 import { parsedValue } from "../../task/json-value.ts";
 import { type Call, checkedMs, checkedSignalName, longestWaitSeconds, type WaitEnd } from "../../task/step-calls.ts";
-import { numberedSignal, takenSignals } from "./numbered.ts";
+import { numberedSignal, takenSignals } from "./send-numbered.ts";
 import type { AnySignal, StepTools } from "./step-tools.ts";
 
 /*

@@ -1,14 +1,19 @@
+import * as z from "zod";
+import type { CountRequest } from "../../limits/gate.ts";
 import type { Changed } from "../../model/change.ts";
 import type { Envelope } from "../../model/envelope.ts";
 import { PortUnavailable } from "../../model/errors.ts";
 import { fingerprint } from "../../model/idempotency.ts";
+import { parseInput } from "../../model/invalid.ts";
+import { hashSecret } from "../../model/keys.ts";
 import { Problem } from "../../model/problem.ts";
-import { iso, statusAt, type TaskRecord } from "../../model/record.ts";
+import { isKept, iso, statusAt, type TaskRecord } from "../../model/record.ts";
 import { isTerminal } from "../../model/status.ts";
 import { dispatch, oneOffName } from "../../pipeline/send/dispatch.ts";
 import { keepEntries, newEntryPurgeAt } from "../../pipeline/send/keep-entries.ts";
-import type { DispatchPorts, StepEntry, StepStore, StoredEntry } from "../../ports/steps.ts";
+import type { DispatchPorts, SignalLink, SignalLinks, StepEntry, StepStore, StoredEntry } from "../../ports/steps.ts";
 import type { CatalogEntry } from "../../task/catalog.ts";
+import { checkSignal } from "../../task/handler-submit.ts";
 import { valueText } from "../../task/json-value.ts";
 import { anyName } from "../../task/to-catalog.ts";
 import type { Sent } from "./send-numbered.ts";
@@ -70,7 +75,7 @@ async function storedAs(ports: SignalPorts, record: TaskRecord, sent: Sent): Pro
   const stored = await ports.steps.add(record, { kind: "signal", ...sent }, newEntryPurgeAt(ports.clock, record));
   const isOwn = stored.value === value && (key === undefined ? stored.at === at : stored.key === key);
   if (isOwn) return stored;
-  const { takenSignals } = await import("./numbered.ts");
+  const { takenSignals } = await import("./send-numbered.ts");
   if (takenSignals(name, await ports.steps.load(record, "wait")) > 0) return oneMore();
   if (stored.timed_out === true) throw new Problem("conflict", `The task's wait for ${name} has timed out.`);
   if (stored.value !== value) throw new Problem("conflict", `The task has another signal ${name} already.`);
@@ -113,7 +118,7 @@ async function hasAnswered(
   // The record that the call began with may be old.
   if (Date.parse(record.finished_at ?? "") < askedMs) return false;
   const waits = await steps.load(record, "wait");
-  const { takenSignals } = await import("./numbered.ts");
+  const { takenSignals } = await import("./send-numbered.ts");
   const [of = name, number = "1"] = name.split(" #");
   return waits.some((wait) => namesOfWait(wait).includes(name)) || takenSignals(of, waits) >= Number(number);
 }
@@ -160,4 +165,79 @@ async function wake(ports: SignalPorts, before: TaskRecord, after: TaskRecord): 
   await ports.oneOffs.delete(name).catch((error: unknown) => {
     if (!(error instanceof PortUnavailable)) throw error;
   });
+}
+
+export interface LinkPorts extends SignalPorts {
+  links: SignalLinks;
+  /** Absent: signals have no rate. */
+  countRequest?: CountRequest;
+}
+
+/** A body as it came: JSON, or the fields of a form, whose values are texts. */
+export type LinkBody = { json: unknown } | { fields: Readonly<Record<string, unknown>> };
+
+/**
+ * Sends the signal of a link. Its answers tell nothing of the task.
+ * @throws Problem `not_found` for a link that is unknown or has expired; `invalid_input`, `too_large`; `conflict` after
+ * another answer, and when the task takes none; `rate_limited`
+ */
+export async function signalByLink(ports: LinkPorts, secret: string, given: LinkBody): Promise<void> {
+  const { link, record } = await linkedTask(ports, secret);
+  const body = bodyOf(link, given);
+  checkSignal(link.name, body);
+  await ports.countRequest?.(record.tenant_id);
+  try {
+    await signal(ports, record, link.name, body);
+  } catch (error) {
+    if (!(error instanceof Problem) || error.code !== "conflict") throw error;
+    // A repeat changes nothing, also after the task's end.
+    if (await hasSignal(ports, record, link.name, body)) return;
+    throw new Problem("conflict", "This link was used with another answer, or the time for an answer is over.");
+  }
+}
+
+async function linkedTask(
+  { links, records, clock }: LinkPorts,
+  secret: string,
+): Promise<{ link: SignalLink; record: TaskRecord }> {
+  const link = await links.find(hashSecret(secret), clock.now());
+  const record = link && (await records.get({ tenant_id: link.tenant_id, task_id: link.task_id }, "consistently"));
+  if (link !== undefined && record?.created_at === link.created_at && isKept(record, clock.now())) {
+    return { link, record };
+  }
+  throw new Problem("not_found", "This link is not valid, or has expired.");
+}
+
+async function hasSignal({ steps }: LinkPorts, record: TaskRecord, name: string, body: unknown): Promise<boolean> {
+  const signals = await steps.load(record, "signal");
+  const found = signals.find((entry) => entry.name === name);
+  return found?.timed_out !== true && found?.value === (valueText(body ?? null, "the signal") ?? "null");
+}
+
+interface JsonSchema {
+  type?: unknown;
+  properties?: Readonly<Record<string, JsonSchema>>;
+}
+
+function bodyOf({ schema: text }: SignalLink, given: LinkBody): unknown {
+  if (text === undefined) return "fields" in given ? given.fields : given.json;
+  const schema = JSON.parse(text) as JsonSchema;
+  const body = "fields" in given ? typedFields(schema, given.fields) : given.json;
+  parseInput(z.fromJSONSchema(schema as z.core.JSONSchema.JSONSchema), body);
+  return body;
+}
+
+/** Texts of a form become the numbers, true and false that the schema asks for. */
+const typedFields = ({ properties = {} }: JsonSchema, fields: Readonly<Record<string, unknown>>) =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, text]) => [
+      name,
+      Object.hasOwn(properties, name) ? typed(properties[name]?.type, text) : text,
+    ]),
+  );
+
+function typed(type: unknown, text: unknown): unknown {
+  if (type === "boolean" && (text === "true" || text === "false")) return text === "true";
+  const isNumber = (type === "number" || type === "integer") && typeof text === "string" && text.trim() !== "";
+  return isNumber && Number.isFinite(Number(text)) ? Number(text) : text;
 }

@@ -16,10 +16,9 @@ import { newEnvelope } from "./large-input.ts";
 /** Bytes that a claim adds to a record: `lease_until` and `started_at`, each a time, and `lease_token`, a UUID. */
 const claimBytes = 116;
 
-const unitsOf = (bytes: number): number => Math.ceil(bytes / unitBytes);
-
 /** True when an item of a number of bytes needs no more write units with the bytes of an attribute more. */
-const isFree = (itemBytes: number, moreBytes: number): boolean => unitsOf(itemBytes + moreBytes) === unitsOf(itemBytes);
+const isFree = (itemBytes: number, moreBytes: number): boolean =>
+  Math.ceil((itemBytes + moreBytes) / unitBytes) === Math.ceil(itemBytes / unitBytes);
 
 /** A record with its keys, in bytes of the table. The result is stored as JSON text. */
 export function recordBytesOf(record: TaskRecord): number {

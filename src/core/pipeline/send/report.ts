@@ -1,4 +1,4 @@
-import type { TaskRecord } from "../../model/record.ts";
+import type { Attempt, TaskRecord } from "../../model/record.ts";
 import type { Tier } from "../../model/tier.ts";
 import type { Clock, Log, Metrics } from "../../ports/tasks.ts";
 import { traceIdOf } from "../../ports/tracing.ts";
@@ -75,10 +75,12 @@ export function reportSettled(
     });
     return;
   }
-  const { outcome = as, error, error_kind, error_type, stack } = endOf(as, record);
+  // A suspended attempt has no entry in the history yet.
+  const attempt: Partial<Attempt> = as === "suspended" ? {} : (record.history.at(-1) ?? {});
+  const { outcome = as, error, error_kind, error_type, stack } = attempt;
   // Attempts in containers may take hours, which the tiers' alarms on slow processing would report.
   if (record.runs_on === undefined) metrics.add("processing_ms", durationMs, countedAs(record));
-  countSettled(metrics, as, record);
+  countSettled(metrics, as, record, attempt);
   const detail = sensitive ? {} : { error, ...(stack === undefined ? {} : { stack }) };
   const failure = error_kind === undefined ? {} : { error_kind, error_type, ...detail };
   const level = as === "failed" ? "error" : as === "retried" ? "warn" : "info";
@@ -92,14 +94,14 @@ export function reportSettled(
   });
 }
 
-/** The attempt's entry in the history. A suspended attempt has none yet. */
-const endOf = (as: Settled["as"], { history }: TaskRecord): Partial<TaskRecord["history"][number]> =>
-  as === "suspended" ? {} : (history.at(-1) ?? {});
-
 /** Counts the end of an attempt. A parent that waits for its children has not ended. */
-function countSettled(metrics: Metrics, as: Exclude<Settled["as"], "stale">, record: TaskRecord): void {
+function countSettled(
+  metrics: Metrics,
+  as: Exclude<Settled["as"], "stale">,
+  record: TaskRecord,
+  { outcome, error_kind }: Partial<Attempt>,
+): void {
   const of = countedAs(record);
-  const { outcome, error_kind } = endOf(as, record);
   if (as !== "waiting") metrics.add(as, 1, of);
   if (outcome === "crashed" || outcome === "timed_out") metrics.add(outcome, 1, of);
   if (error_kind === "rate_limited") metrics.add("throttled", 1, of);

@@ -230,7 +230,8 @@ function newRecord(ports: NewTaskPorts, call: SubmitCall, body: SubmitBody, { ty
     result_key: body.result_key === undefined ? undefined : keptKey(body.result_key),
     callback: body.callback,
     push_result: type.push_result,
-    ...onFailedOf(call, type),
+    caused_by: call.causedBy,
+    on_failed_attempts: type.on_failed ? type.max_attempts : undefined,
     ...call.family,
   });
 }
@@ -240,11 +241,6 @@ export function requestedStartMs({ run_at, delay_seconds, unique }: SubmitBody, 
   const delaySeconds = delay_seconds ?? unique?.wait_seconds;
   return run_at ?? (delaySeconds === undefined ? undefined : nowMs + delaySeconds * 1000);
 }
-
-const onFailedOf = ({ causedBy }: SubmitCall, type: Checked["type"]) => ({
-  caused_by: causedBy,
-  on_failed_attempts: type.on_failed ? type.max_attempts : undefined,
-});
 
 /** The id of a call's task. An idempotency key makes the id, so that a repeat finds the same record. */
 export const newTaskId = (ports: NewTaskPorts, { identity, idempotencyKey }: SubmitCall): string =>

@@ -9,7 +9,6 @@ import * as spawner from "../../extras/children/spawner.ts";
 import * as notices from "../../extras/notices/notices.ts";
 import * as startOnFailed from "../../extras/on-failed/start.ts";
 import * as lateWaits from "../../extras/steps/late-waits.ts";
-import * as numbered from "../../extras/steps/numbered.ts";
 import * as sendNumbered from "../../extras/steps/send-numbered.ts";
 import * as signalUrl from "../../extras/steps/signal-url.ts";
 import * as tries from "../../extras/steps/tries.ts";
@@ -30,7 +29,7 @@ import * as settleWaiting from "./settle-waiting.ts";
 /** The modules as values: a user's bundler leaves out an import of which nothing is used. */
 export const lateCode: readonly object[] = [
   ...[spawner, runs, deadLetterCode, childResults, closeFamily, keepForRound, stopFamily],
-  ...[lateWaits, numbered, sendNumbered, signalUrl, tries],
+  ...[lateWaits, sendNumbered, signalUrl, tries],
   ...[requestOwnTask, largeInput, notices, settleWaiting, onFailedOf, startOnFailed, onFailed],
   ...[next, supersede, intake, readEnvelope],
 ];

@@ -51,8 +51,8 @@ export const runClaimed = (ports: RunPorts, visibility: Visibility, message: Cla
     permit?.handlerEnded();
     const thrown = await lookAt(ports, type, ended);
     await notified;
-    const onCompleted = () => permit?.settled("completed");
-    const settled = await settleInTime(ports, { record, envelope, type, ...thrown, onCompleted }, ended);
+    const whenStored = permit && { onCompleted: () => permit.settled("completed") };
+    const settled = await settleInTime(ports, { record, envelope, type, ...thrown, ...whenStored }, ended);
     endProcessOf(ports, settled, left);
     if (settled.as !== "completed") permit?.settled(settled.as);
     if (settled.record !== undefined) await ports.limiter.settled(ports, message, settled.as);

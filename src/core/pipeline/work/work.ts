@@ -1,7 +1,6 @@
 import { within } from "../../../util/within.ts";
 import { leaseSeconds } from "../../model/change.ts";
-import { messageText } from "../../model/envelope.ts";
-import type { Ticket } from "../../model/ticket.ts";
+import { messageText, type Ticket } from "../../model/envelope.ts";
 import { usualMessage } from "../../model/usual-message.ts";
 import type { WaitingTask } from "../../ports/flow.ts";
 import type { Verdict, Visibility } from "../../ports/queues.ts";

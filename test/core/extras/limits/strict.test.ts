@@ -4,9 +4,9 @@ import { discardOne, replayOne } from "../../../../src/core/control/act-on-task.
 import { cancel } from "../../../../src/core/control/control.ts";
 import { runNow } from "../../../../src/core/control/run-now.ts";
 import { changeLimits, pause, resume } from "../../../../src/core/extras/limits/manage-flow.ts";
+import type { Ticket } from "../../../../src/core/model/envelope.ts";
 import { PortUnavailable } from "../../../../src/core/model/errors.ts";
 import { isTerminal } from "../../../../src/core/model/status.ts";
-import type { Ticket } from "../../../../src/core/model/ticket.ts";
 import type { Tier } from "../../../../src/core/model/tier.ts";
 import type { TaskContext } from "../../../../src/core/task/context.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseTicket, type Ticket, ticketText } from "../../../../src/core/model/ticket.ts";
+import { parseTicket, type Ticket, ticketText } from "../../../../src/core/model/envelope.ts";
 
 test.each<[Ticket, string]>([
   [{}, "@"],

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
+import { parseTicket } from "../../../../src/core/model/envelope.ts";
 import { WrittenLater } from "../../../../src/core/model/errors.ts";
-import { parseTicket } from "../../../../src/core/model/ticket.ts";
 import { parseNotice } from "../../../../src/core/notify/notify.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
 import { memoryPipeline, type Pipeline, typeOf } from "../../../support/memory-pipeline.ts";
