@@ -4,7 +4,7 @@ import type { CountedTokens } from "../core/ports/flow.ts";
 import type { Clock } from "../core/ports/tasks.ts";
 import type { DynamoTable } from "./dynamo-table.ts";
 import { WaitQueueEntries } from "./line-entries.ts";
-import { placedIn } from "./line-places.ts";
+import { placedIn } from "./permits.ts";
 import { keys } from "./table.ts";
 
 /** The places in lines, as this process knows them. */

@@ -20,7 +20,7 @@ import { JoinedReads } from "../util/joined-reads.ts";
 import type { Consistency, DynamoTable, Item } from "./dynamo-table.ts";
 import { getMany } from "./get-many.ts";
 import { WaitQueueEntries } from "./line-entries.ts";
-import { placeOf, stateOf } from "./line-places.ts";
+import { permitAttribute, stateOf } from "./permits.ts";
 import { keys, lineListPartitions } from "./table.ts";
 
 /**
@@ -121,7 +121,7 @@ export class DynamoWaitQueues implements WaitQueues {
     limit: number,
     isTurn = false,
   ): Promise<boolean> {
-    const names = tasks.map((task, index) => [`#p${index}`, placeOf(task)] as const);
+    const names = tasks.map((task, index) => [`#p${index}`, permitAttribute(task)] as const);
     if (tasks.length > limit) return false;
     const taken = await this.#update(line, {
       isTurn,
@@ -142,7 +142,7 @@ export class DynamoWaitQueues implements WaitQueues {
       isTurn: from.turn,
       set: ["#place = :until"],
       when: ["#place = :from"],
-      names: { "#place": placeOf(from.task) },
+      names: { "#place": permitAttribute(from.task) },
       values: { ":from": from.untilMs, ":until": untilMs },
     });
     return kept !== undefined;
@@ -153,7 +153,7 @@ export class DynamoWaitQueues implements WaitQueues {
       remove: "#place, turn_until",
       add: "places :less",
       when: ["#place = :until"],
-      names: { "#place": placeOf(task) },
+      names: { "#place": permitAttribute(task) },
       values: { ":less": -1, ":until": untilMs },
     });
     return dropped && stateOf(dropped);
@@ -165,7 +165,7 @@ export class DynamoWaitQueues implements WaitQueues {
       set: ["#to = :to"],
       remove: "#from",
       when: ["#from = :from", "attribute_not_exists(#to)", "places <= :limit"],
-      names: { "#from": placeOf(from.task), "#to": placeOf(to.task) },
+      names: { "#from": permitAttribute(from.task), "#to": permitAttribute(to.task) },
       values: { ":from": from.untilMs, ":to": to.untilMs, ":limit": limit },
     });
     return passed && stateOf(passed);
@@ -194,7 +194,7 @@ export class DynamoWaitQueues implements WaitQueues {
       set: ["#to = :to"],
       remove: "#from, successor, successor_until_ms",
       when: ["#from = :from", "successor = :id"],
-      names: { "#from": placeOf(from.task), "#to": placeOf(id) },
+      names: { "#from": permitAttribute(from.task), "#to": permitAttribute(id) },
       values: { ":from": from.untilMs, ":to": untilMs, ":id": id },
     });
     return given !== undefined;

@@ -1,4 +1,4 @@
-import { intervalMs, placesOfTenant, type Release, type Waits } from "../core/control/task-ends.ts";
+import { intervalMs, permitsOfTenant, type Release, type Waits } from "../core/control/task-ends.ts";
 import type { DynamoTable } from "./dynamo-table.ts";
 import { hashOf, keys } from "./table.ts";
 
@@ -7,31 +7,31 @@ const keepSeconds = 3600;
 
 /**
  * The attribute that counts a tenant's waiting requests in an interval. Tenants share 64 of them, so that the item
- * stays below one write unit of 1 KB; tenants with the same attribute also share its half of the places.
+ * stays below one write unit of 1 KB; tenants with the same attribute also share its half of the permits.
  */
 export const waitSlot = (tenantId: string): string => `slot_${hashOf(tenantId) % 64}`;
 
 /**
- * Places of waiting requests in DynamoDB: an item for each interval, with the places that were taken in it and not
- * given back. The places of the interval before are read first; they only become fewer.
+ * Permits of waiting requests in DynamoDB: an item for each interval, with the permits that were taken in it and not
+ * given back. The permits of the interval before are read first; they only become fewer.
  */
 export class DynamoWaits implements Waits {
   readonly #table: DynamoTable;
-  readonly #places: number;
+  readonly #permits: number;
 
-  /** @param places Number of places. 0: no request waits, and the table is not asked. */
-  constructor(table: DynamoTable, places: number) {
+  /** @param permits Number of permits. 0: no request waits, and the table is not asked. */
+  constructor(table: DynamoTable, permits: number) {
     this.#table = table;
-    this.#places = places;
+    this.#permits = permits;
   }
 
   async admit(tenantId: string, nowMs: number): Promise<Release | undefined> {
-    if (this.#places === 0) return undefined;
+    if (this.#permits === 0) return undefined;
     const interval = Math.floor(nowMs / intervalMs);
     const slot = waitSlot(tenantId);
     const before = await this.#table.get(keys.waits(interval - 1));
-    const room = this.#places - Number(before?.taken ?? 0);
-    const tenantRoom = placesOfTenant(this.#places) - Number(before?.[slot] ?? 0);
+    const room = this.#permits - Number(before?.taken ?? 0);
+    const tenantRoom = permitsOfTenant(this.#permits) - Number(before?.[slot] ?? 0);
     if (room <= 0 || tenantRoom <= 0) return undefined;
     const taken = await this.#table.updateIf(keys.waits(interval), {
       UpdateExpression: "ADD taken :one, #slot :one SET purge_at = :purge_at",

@@ -17,7 +17,7 @@ export interface WaitPorts extends TaskEndPorts {
   log: Log;
 }
 
-/** Time to take a place, in milliseconds. A request without a place by then is answered immediately. */
+/** Time to take a permit, in milliseconds. A request without a permit by then is answered immediately. */
 const admitMs = 2_500;
 
 /** Time for the answer after the wait, in milliseconds: with the wait it fits into the time-out of the function. */
@@ -88,7 +88,7 @@ export function createWaiting(ports: WaitPorts): (request: TaskRequest) => Promi
   };
 }
 
-/** Takes a place for a request. Undefined: none is free, or the table does not answer in time. */
+/** Acquires a permit for a request. Undefined: none is free, or the table does not answer in time. */
 async function admitted({ waits, callTime, clock, log }: WaitPorts, tenantId: string): Promise<Release | undefined> {
   try {
     return await callTime.within(admitMs, () => waits.admit(tenantId, clock.now()));
@@ -99,7 +99,7 @@ async function admitted({ waits, callTime, clock, log }: WaitPorts, tenantId: st
 }
 
 /**
- * Returns a place. Never rejects: a place that could not be given back is free again when its intervals have ended.
+ * Returns a permit. Never rejects: a permit that could not be given back is free again when its intervals have ended.
  */
 async function givenBack({ log }: WaitPorts, release: Release): Promise<void> {
   try {

@@ -4,7 +4,7 @@ import type { DeadLetterQueues, ReceivedDeadLetter } from "../core/ports/queues.
 import type { Clock, Delivery, MainQueue, Outgoing, QueueDepth, QueueDepths, Queues } from "../core/ports/tasks.ts";
 import { Heap } from "../util/heap.ts";
 
-interface Held extends MainQueue {
+interface QueuedMessage extends MainQueue {
   id: number;
   body: string;
   solo: boolean;
@@ -28,14 +28,14 @@ interface DeadLetter {
 
 /** The messages of a queue: the visible ones, oldest first, and the hidden ones, in the order in which they appear. */
 interface Queue {
-  visible: Heap<Held>;
-  hidden: Heap<Held>;
+  visible: Heap<QueuedMessage>;
+  hidden: Heap<QueuedMessage>;
 }
 
 /** The tier queues and their DLQs in memory. The caller plays the event source with `take` and `acknowledge`. */
 export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
   readonly #clock: Clock;
-  readonly #messages = new Map<number, Held>();
+  readonly #messages = new Map<number, QueuedMessage>();
   readonly #ofFunctions = new Map(tiers.map((tier) => [tier, newQueue()]));
   readonly #ofContainers = new Map(tiers.map((tier) => [tier, newQueue()]));
   readonly #letters = new Map<Tier, DeadLetter[]>(tiers.map((tier) => [tier, []]));
@@ -76,7 +76,7 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
   ): void {
     const now = this.#clock.now();
     const id = this.#nextId++;
-    const held: Held = {
+    const held: QueuedMessage = {
       id,
       tier,
       body,
@@ -133,7 +133,7 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
   take(tier: Tier, max: number, visibilitySeconds: number, runsOn?: "container"): Delivery[] {
     const now = this.#clock.now();
     const { visible } = this.#queueNow({ tier, runsOn });
-    const taken: Held[] = [];
+    const taken: QueuedMessage[] = [];
     for (let held = visible.first(); held !== undefined && taken.length < max; held = visible.first()) {
       taken.push(held);
       visible.delete(held);
@@ -208,7 +208,7 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
   }
 
   /** Sorts a new message, or a message whose `visibleAt` has changed, into its queue. */
-  #place(held: Held): void {
+  #place(held: QueuedMessage): void {
     const { visible, hidden } = this.#queue(held);
     visible.delete(held);
     hidden.put(held);
@@ -230,7 +230,7 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
     return { visible, hidden };
   }
 
-  #byHandle(receiptHandle: string): Held | undefined {
+  #byHandle(receiptHandle: string): QueuedMessage | undefined {
     const held = this.#messages.get(Number(receiptHandle.split(":")[0]));
     return held?.receiptHandle === receiptHandle ? held : undefined;
   }

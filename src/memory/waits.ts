@@ -1,16 +1,16 @@
-import { intervalMs, placesOfTenant, type Release, type Waits } from "../core/control/task-ends.ts";
+import { intervalMs, permitsOfTenant, type Release, type Waits } from "../core/control/task-ends.ts";
 
 /** Places of waiting requests in memory. Nothing deletes old intervals. */
 export class MemoryWaits implements Waits {
-  readonly #places: number;
-  /** Numbers of taken places, by interval, of all tenants (`""`) and of each. */
+  readonly #permits: number;
+  /** Numbers of taken permits, by interval, of all tenants (`""`) and of each. */
   readonly #taken = new Map<number, Map<string, number>>();
 
-  constructor(places: number) {
-    this.#places = places;
+  constructor(permits: number) {
+    this.#permits = permits;
   }
 
-  /** Number of places that are taken. */
+  /** Number of permits that are taken. */
   get taken(): number {
     return [...this.#taken.values()].reduce((sum, counts) => sum + (counts.get("") ?? 0), 0);
   }
@@ -19,7 +19,7 @@ export class MemoryWaits implements Waits {
     const interval = Math.floor(nowMs / intervalMs);
     const countOf = (name: string) =>
       (this.#taken.get(interval - 1)?.get(name) ?? 0) + (this.#taken.get(interval)?.get(name) ?? 0);
-    if (countOf("") >= this.#places || countOf(tenantId) >= placesOfTenant(this.#places)) return undefined;
+    if (countOf("") >= this.#permits || countOf(tenantId) >= permitsOfTenant(this.#permits)) return undefined;
     this.#add(interval, tenantId, 1);
     return async () => this.#add(interval, tenantId, -1);
   }

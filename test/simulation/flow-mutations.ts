@@ -255,8 +255,8 @@ export const flowMutations: readonly Mutation[] = [
     name: "flow: a task that a worker takes from its line has no spare message",
     file: "extras/limits/send-all.ts",
     in: "sendOne",
-    find: "const left = queues.send(message).then(",
-    replace: "const left = (isBackup ? Promise.resolve() : queues.send(message)).then(",
+    find: "const dequeued = queues.send(message).then(",
+    replace: "const dequeued = (isBackup ? Promise.resolve() : queues.send(message)).then(",
     theme: "flow",
   },
   {
@@ -748,8 +748,8 @@ export const flowMutations: readonly Mutation[] = [
     name: "flow: a task that a worker takes has two spare messages",
     file: "extras/limits/send-all.ts",
     in: "sendOne",
-    find: "  const left = queues.send(message).then(",
-    replace: "  if (isBackup) await queues.send(message);\n  const left = queues.send(message).then(",
+    find: "  const dequeued = queues.send(message).then(",
+    replace: "  if (isBackup) await queues.send(message);\n  const dequeued = queues.send(message).then(",
     theme: "behind",
   },
   {

@@ -7,15 +7,15 @@ import type { Clock, Records } from "../ports/tasks.ts";
  */
 export interface Waits {
   /**
-   * Takes a place. A tenant can have at most half of the places. A place that is not given back is free again when the
-   * interval after its own has ended.
-   * @returns A function that gives the place back; undefined when there is no place.
+   * Acquires a permit. A tenant can have at most half of the permits. A permit that is not given back is free again
+   * when the interval after its own has ended.
+   * @returns A function that gives the permit back; undefined when there is no permit.
    * @throws PortUnavailable
    */
   admit(tenantId: string, nowMs: number): Promise<Release | undefined>;
 }
 
-/** Returns the place. @throws PortUnavailable */
+/** Returns the permit. @throws PortUnavailable */
 export type Release = () => Promise<void>;
 
 /**
@@ -28,7 +28,7 @@ export const intervalMs = 25_000;
 export const longestWaitSeconds = 20;
 
 /** Places that one tenant can have. */
-export const placesOfTenant = (places: number): number => Math.ceil(places / 2);
+export const permitsOfTenant = (permits: number): number => Math.ceil(permits / 2);
 
 /** Time for AWS calls that is independent of the time that the present request has left. */
 export interface CallTime {

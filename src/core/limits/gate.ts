@@ -81,7 +81,7 @@ export function createGate(ports: GatePorts, configured: AllLimits | Promise<All
     await rates.take(tenantId, { perSecond, burst: burst ?? Math.max(1, Math.ceil(perSecond)) });
     return () => rates.giveBack(tenantId);
   };
-  const takePlace = async (tenantId: string, { tasks_in_progress: bound }: Limits) => {
+  const acquirePermit = async (tenantId: string, { tasks_in_progress: bound }: Limits) => {
     if (bound == null) return undefined;
     await quota.take(tenantId, bound);
     return () => quota.giveBack(tenantId);
@@ -109,9 +109,9 @@ export function createGate(ports: GatePorts, configured: AllLimits | Promise<All
       try {
         ofTask.push(await admitTier(tier, soon));
         undo.push(await takeRate(tenantId, limits));
-        const leave = await takePlace(tenantId, limits);
-        if (leave !== undefined) ofTask.push(leave);
-        return { counted: leave !== undefined, giveBack, giveBackTask };
+        const release = await acquirePermit(tenantId, limits);
+        if (release !== undefined) ofTask.push(release);
+        return { counted: release !== undefined, giveBack, giveBackTask };
       } catch (error) {
         giveBack();
         throw error;

@@ -19,7 +19,7 @@ import {
 import { turnsOf } from "./strict-order.ts";
 import { hasPermit, sureWrite } from "./sure-write.ts";
 import {
-  type Known,
+  type LookContext,
   latestMs,
   maxAdmitted,
   maxIntervalMs,
@@ -57,7 +57,7 @@ export async function admitByPermits(
   ports: WaitQueuePorts,
   line: WaitQueue,
   limit: number,
-  known: Known,
+  known: LookContext,
 ): Promise<Rest> {
   const { changed, added } = known;
   const sizes = { limit, size: ports.bucketSize };
@@ -86,7 +86,7 @@ type Step = { as: "rest"; rest: Rest } | { as: "let go" | "refused" };
 async function stateApart(
   ports: WaitQueuePorts,
   line: WaitQueue,
-  { changed }: Known,
+  { changed }: LookContext,
 ): Promise<WaitQueueState | undefined> {
   if (changed === undefined || changed.index === 0 || !(await isSharded(ports, line))) return undefined;
   return ports.lines.state(line.name);
@@ -101,7 +101,7 @@ async function letSomeGo(
   line: WaitQueue,
   sizes: Sizes,
   seen: readonly Seen[],
-  known: Known & { apart: WaitQueueState | undefined },
+  known: LookContext & { apart: WaitQueueState | undefined },
 ): Promise<Step> {
   const { clock, lines } = ports;
   const { tier, added } = known;
@@ -145,7 +145,7 @@ function readerOf(
   ports: WaitQueuePorts,
   line: WaitQueue,
   sizes: Sizes,
-  known: Known & { state: WaitQueueState | undefined },
+  known: LookContext & { state: WaitQueueState | undefined },
 ): ReadFirst {
   const { changed, state } = known;
   const shards = shardsIn(ports, line, state, known);
@@ -171,7 +171,7 @@ const ownState = ([first]: readonly Seen[]): WaitQueueState | undefined =>
  * The check that must not be far away. A check and an added task have none: their message comes again if the worker
  * dies.
  */
-const checkToMove = ({ changed }: Known, seen: readonly Seen[]): PlannedCheck | undefined =>
+const checkToMove = ({ changed }: LookContext, seen: readonly Seen[]): PlannedCheck | undefined =>
   changed === undefined ? undefined : ownState(seen)?.check;
 
 const freeIn = ({ bucket, permits }: Seen): number => bucket.room - permits.size;
@@ -194,7 +194,7 @@ async function withoutEnded(
   line: WaitQueue,
   buckets: readonly Bucket[],
   states: readonly WaitQueueState[],
-  { checkId }: Known,
+  { checkId }: LookContext,
 ): Promise<Seen[]> {
   const { clock, lines, registry } = ports;
   const hasTurns = strictOf(registry.get(String(line.type))) !== undefined;
@@ -241,7 +241,7 @@ async function nextWithoutPermit(
  * had its permit for less than a lease, and its sender may have died before the message was sent. In a line that was
  * not looked at yet, a permit may become free soon.
  */
-function nextLookMs(nowMs: number, seen: readonly Seen[], { checkId }: Known): number {
+function nextLookMs(nowMs: number, seen: readonly Seen[], { checkId }: LookContext): number {
   const ends = seen
     .flatMap(({ permits }) => [...permits.values()])
     .filter((untilMs) => permitStateOf(untilMs) !== "taken");

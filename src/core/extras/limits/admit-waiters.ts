@@ -10,7 +10,7 @@ import { reserved, sendAll } from "./send-all.ts";
 import { firstOfOne, shardsIn } from "./shards.ts";
 import {
   aheadMs,
-  type Known,
+  type LookContext,
   maxAdmitted,
   maxIntervalMs,
   maxTries,
@@ -26,7 +26,7 @@ import {
  * of two calls at the same time, one admits a task.
  * @throws PortUnavailable
  */
-export async function admitWaiters(ports: WaitQueuePorts, line: WaitQueue, known: Known): Promise<Rest> {
+export async function admitWaiters(ports: WaitQueuePorts, line: WaitQueue, known: LookContext): Promise<Rest> {
   const type = line.type === undefined ? undefined : ports.registry.get(line.type);
   if (line.kind === "pause") return admitUnlessPaused(ports, line, known);
   if (line.kind === "breaker") return admitOneTry(ports, line, type, known);
@@ -43,7 +43,7 @@ export async function admitWaiters(ports: WaitQueuePorts, line: WaitQueue, known
  * An operator's act ends the pause. Until then its line is looked at now and then, so that nobody forgets it; of a type
  * that was paused by itself as often as an open breaker, for its alarm.
  */
-async function admitUnlessPaused(ports: WaitQueuePorts, line: WaitQueue, known: Known): Promise<Rest> {
+async function admitUnlessPaused(ports: WaitQueuePorts, line: WaitQueue, known: LookContext): Promise<Rest> {
   const pause = (await ports.flowSettings.find(line.name)) as Pause | undefined;
   if (pause === undefined) return admitAll(ports, line, known);
   const isByItself = pause.reason !== undefined;
@@ -55,7 +55,7 @@ async function admitUnlessPaused(ports: WaitQueuePorts, line: WaitQueue, known: 
  * Admits the tasks that nothing stops any more. Only checks of the line do so: a worker that has just put a task into
  * it, as it did not know yet, sends this one alone.
  */
-async function admitAll(ports: WaitQueuePorts, line: WaitQueue, { added, checkId }: Known): Promise<Rest> {
+async function admitAll(ports: WaitQueuePorts, line: WaitQueue, { added, checkId }: LookContext): Promise<Rest> {
   const { clock, flow, lines } = ports;
   const now = clock.now();
   const soon: Rest = { nextMs: now + soonMs, empty: false };
@@ -105,7 +105,7 @@ async function admitOneTry(
   ports: WaitQueuePorts,
   line: WaitQueue,
   type: LimitedType | undefined,
-  known: Known,
+  known: LookContext,
 ): Promise<Rest> {
   const breaker = (await ports.flowSettings.find(line.name)) as Breaker | undefined;
   if (breaker?.openUntilMs === undefined || type?.breaker === undefined || !isOfType(line, type))
@@ -155,7 +155,7 @@ interface Giving {
  * task. The planned check assigns the starts of a few seconds. When it comes late, messages would, too, and their
  * starts would be lost: it and the further checks of a tier that is behind are workers.
  */
-async function admitByRate(ports: WaitQueuePorts, line: WaitQueue, pace: Pace, known: Known): Promise<Rest> {
+async function admitByRate(ports: WaitQueuePorts, line: WaitQueue, pace: Pace, known: LookContext): Promise<Rest> {
   let refused = 0;
   for (let rounds = 0; rounds < maxRounds && refused < maxTries; ) {
     const step = await admitSome(ports, line, pace, known);
@@ -171,7 +171,7 @@ async function admitSome(
   ports: WaitQueuePorts,
   line: WaitQueue,
   pace: Pace,
-  known: Known,
+  known: LookContext,
 ): Promise<Rest | "refused" | "more"> {
   const { clock, lines, flow } = ports;
   const { intervalMs, list } = pace;
@@ -217,7 +217,7 @@ interface Wanted {
   count: number;
   isOneOfMany: boolean;
   state: WaitQueueState;
-  known: Known;
+  known: LookContext;
 }
 
 /** The first tasks of a line. A caller that gives no start away and has added a task looks at this one's shard only. */
@@ -250,7 +250,7 @@ function givingOf(
   { puller, clock }: WaitQueuePorts,
   intervalMs: number,
   planned: PlannedCheck | undefined,
-  { checkId }: Known,
+  { checkId }: LookContext,
 ): Giving {
   const isPlanned = planned !== undefined && planned.id === checkId;
   if (isPlanned) puller?.limitBehind(clock.now() - planned.atMs);

@@ -11,7 +11,7 @@ import { leaveToOthers, ownMessages, sendOne, ticketOf } from "./send-all.ts";
 import { bucketCount, bucketName, bucketOf, markSharded, type Sizes, unmark } from "./shards.ts";
 import { answerOf, hasPermit, orWarn, sureWrite } from "./sure-write.ts";
 import {
-  type Known,
+  type LookContext,
   maxIntervalMs,
   plan,
   planSooner,
@@ -32,7 +32,7 @@ const lanes = 10;
  * another, so that they do not multiply.
  * @throws PortUnavailable
  */
-export async function advance(ports: WaitQueuePorts, line: WaitQueue, known: Known): Promise<void> {
+export async function advance(ports: WaitQueuePorts, line: WaitQueue, known: LookContext): Promise<void> {
   await ports.puller?.dequeued;
   if (!(await looksJointly(ports, line, known))) {
     await advanceNow(ports, line, known);
@@ -49,14 +49,14 @@ export async function advance(ports: WaitQueuePorts, line: WaitQueue, known: Kno
 async function looksJointly(
   { flow, lines, registry, bucketSize: size }: WaitQueuePorts,
   line: WaitQueue,
-  { added }: Known,
+  { added }: LookContext,
 ): Promise<boolean> {
   if (added === undefined || added.shard !== undefined || line.kind !== "concurrency") return false;
   const limit = await permitsOf({ flow, lines }, registry.get(line.type ?? ""), line);
   return limit !== undefined && bucketCount({ limit, size }) === 1;
 }
 
-async function advanceNow(ports: WaitQueuePorts, line: WaitQueue, known: Known): Promise<Rest> {
+async function advanceNow(ports: WaitQueuePorts, line: WaitQueue, known: LookContext): Promise<Rest> {
   const { lines, clock } = ports;
   const { tier, checkId, changed, added } = known;
   const marked = added?.shard === undefined ? undefined : await markSharded(ports, line, added);
@@ -78,7 +78,7 @@ async function advanceNow(ports: WaitQueuePorts, line: WaitQueue, known: Known):
 }
 
 /** Lets tasks go. A check that finds none ends the checks, and looks once more. */
-async function admitOrEnd(ports: WaitQueuePorts, line: WaitQueue, known: Known): Promise<Rest> {
+async function admitOrEnd(ports: WaitQueuePorts, line: WaitQueue, known: LookContext): Promise<Rest> {
   const { lines, flow } = ports;
   const { tier, checkId } = known;
   const rest = await admitWaiters(ports, line, known);

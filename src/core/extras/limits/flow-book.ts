@@ -37,7 +37,7 @@ interface Page<Content> {
   untilMs: number;
 }
 
-interface Known {
+interface KnownSettings {
   settings: ReadonlyMap<string, FlowSetting>;
   /** False: there are further breakers. */
   whole: boolean;
@@ -50,7 +50,7 @@ interface Known {
 export class FlowBook {
   readonly #ports: FlowBookPorts;
   /** The settings as this process read them last. Others do not set it. */
-  latest: Known["settings"] = new Map();
+  latest: KnownSettings["settings"] = new Map();
   /** Breakers by their names, and the settings under no name. The first page is unused for longest. */
   readonly #pages = new Map<string, Page<unknown>>();
   readonly lines = new KnownWaitQueues();
@@ -75,7 +75,7 @@ export class FlowBook {
   }
 
   /** All pauses and limits, and some breakers. */
-  async settings(): Promise<Known["settings"]> {
+  async settings(): Promise<KnownSettings["settings"]> {
     return (await this.known()).settings;
   }
 
@@ -102,11 +102,11 @@ export class FlowBook {
   }
 
   /** All pauses and limits, and some breakers or all. */
-  known(): Promise<Known> {
+  known(): Promise<KnownSettings> {
     return this.page("", () => this.#readSettings());
   }
 
-  async #readSettings(): Promise<Known> {
+  async #readSettings(): Promise<KnownSettings> {
     const { flowSettings } = this.#ports;
     const { settings, whole } = await flowSettings.some(maxSettings);
     this.latest = new Map(settings.map((setting) => [setting.name, setting]));

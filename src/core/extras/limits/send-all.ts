@@ -54,10 +54,12 @@ export async function sendOne(
   const delaySeconds = isBackup ? backupSeconds(registry.get(envelope.type)) : Math.max(0, Math.floor(leftMs / 1000));
   if (isBackup) puller?.pull(pulled);
   const message = { tier, runsOn, envelope, delaySeconds, solo: false, redrives: 0, ticket };
-  const left = queues.send(message).then(() => lines.remove(line.name, task));
+  const dequeued = queues.send(message).then(() => lines.remove(line.name, task));
   if (isBackup)
-    puller?.dequeues(Promise.all([logged(ports, left), pulled.passed && sendSuccessor(ports, task, pulled.passed)]));
-  else await left;
+    puller?.dequeues(
+      Promise.all([logged(ports, dequeued), pulled.passed && sendSuccessor(ports, task, pulled.passed)]),
+    );
+  else await dequeued;
 }
 
 /** Sends the message of this worker's successor when it is time. Never rejects: without it, tasks go by message. */
@@ -75,8 +77,8 @@ async function sendSuccessor(
 }
 
 /** A task that could not leave its line is admitted again, and found at work or at its end. */
-const logged = ({ log, puller }: WaitQueuePorts, left: Promise<void>): Promise<void> =>
-  left.catch((error: unknown) => {
+const logged = ({ log, puller }: WaitQueuePorts, dequeued: Promise<void>): Promise<void> =>
+  dequeued.catch((error: unknown) => {
     log.warn("a task could not leave its line", { error: String(error) });
     puller?.end();
   });

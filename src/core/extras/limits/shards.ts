@@ -6,7 +6,7 @@ import type { Clock } from "../../ports/tasks.ts";
 import { type LimitedType, permitsPerUnit, strictOf } from "../../task/type-limits.ts";
 import type { FlowBook } from "./flow-book.ts";
 import { paceOf, permitsOf } from "./limit-lines.ts";
-import type { Known, WaitQueuePorts } from "./wait-queue-ports.ts";
+import type { LookContext, WaitQueuePorts } from "./wait-queue-ports.ts";
 
 /** The shards of a limit's line: 0, and those of a line whose limit is large. */
 export const allShards: readonly number[] = Array.from({ length: 16 }, (_, shard) => shard);
@@ -170,7 +170,7 @@ export function shardsIn(
   { flow }: Pick<WaitQueuePorts, "flow">,
   { name }: WaitQueue,
   state: WaitQueueState | undefined,
-  { added }: Pick<Known, "added">,
+  { added }: Pick<LookContext, "added">,
 ): readonly number[] {
   if (state !== undefined) flow.lines.noteSharded(name, state.sharded === true);
   return state?.sharded || added?.shard !== undefined ? allShards : [0];

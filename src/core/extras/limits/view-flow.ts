@@ -125,7 +125,7 @@ export interface PausedView {
   reason?: string | undefined;
 }
 
-type DefinedPlaces = Pick<SharingView, "keyed" | "scope"> & { limit: number | null };
+type DefinedPermits = Pick<SharingView, "keyed" | "scope"> & { limit: number | null };
 type DefinedRate = Pick<SharingView, "keyed" | "scope"> & {
   limit: number | null;
   per_seconds: number;
@@ -134,24 +134,24 @@ type DefinedRate = Pick<SharingView, "keyed" | "scope"> & {
 
 /** The limits in a type's definition. */
 interface LimitedEntry {
-  concurrency?: DefinedPlaces & StrictView;
+  concurrency?: DefinedPermits & StrictView;
   rate_limit?: DefinedRate;
 }
 
 export const limitsView = ({ concurrency, rate_limit }: LimitedEntry, set: TypeLimits | undefined): LimitsView => ({
-  concurrency: concurrency === undefined ? setPlaces(set?.concurrency) : placesView(concurrency, set?.concurrency),
+  concurrency: concurrency === undefined ? setPermits(set?.concurrency) : permitsView(concurrency, set?.concurrency),
   rate_limit: rate_limit === undefined ? setRate(set?.rate) : rateView(rate_limit, set?.rate),
 });
 
 const ofWholeType = { keyed: false, scope: "deployment" } as const;
 
-const setPlaces = (limit: number | undefined): LimitsView["concurrency"] =>
+const setPermits = (limit: number | undefined): LimitsView["concurrency"] =>
   limit === undefined ? null : { limit, ...ofWholeType, defined_limit: null };
 
 const setRate = (rate: TypeLimits["rate"]): LimitsView["rate_limit"] =>
   rate === undefined ? null : { ...rate, ...ofWholeType, defined_limit: null, defined_per_seconds: null };
 
-const placesView = (defined: DefinedPlaces & StrictView, given: number | undefined) => {
+const permitsView = (defined: DefinedPermits & StrictView, given: number | undefined) => {
   // A limit that was set before the type had its order does not count.
   const set = defined.order === undefined ? given : undefined;
   const { order, on_dead_letter } = defined;

@@ -75,7 +75,7 @@ export const latestMs = 60_000;
 export const maxIntervalMs = 240_000;
 
 /** The rest of a line after a call. */
-export interface Rest extends Held {
+export interface Rest extends WaitState {
   /** Epoch milliseconds at which it must be looked at again. Absent: nothing waits. */
   nextMs?: number;
   /** True when no task waits. */
@@ -94,7 +94,7 @@ export interface Rest extends Held {
 export const nothing: Rest = { empty: true };
 
 /** The knowledge of a caller about a line. */
-export interface Known {
+export interface LookContext {
   /** Tier in whose queue the next check waits. */
   tier: Tier;
   /** The state of the line's bucket of permits that the caller has just changed. Absent: it has changed none. */
@@ -106,7 +106,7 @@ export interface Known {
 }
 
 /** The findings of a check in a line whose tasks still wait. */
-interface Held {
+interface WaitState {
   /** The first task. Absent: it was not read. */
   oldest?: WaitingEntry | undefined;
   /** Epoch milliseconds of the pause that stops the line. Absent: none does. */
@@ -128,7 +128,7 @@ const tier: Tier = "normal";
  * Counts what a check finds: for the alarms on breakers that are open, pauses that are old, and tasks that wait for
  * long.
  */
-export function watchLine({ clock, log, metrics }: WatchPorts, { name, type = "" }: WaitQueue, held: Held): void {
+export function watchLine({ clock, log, metrics }: WatchPorts, { name, type = "" }: WaitQueue, held: WaitState): void {
   const now = clock.now();
   const of = { tier, type };
   const { oldest, pausedMs, open } = held;

@@ -88,7 +88,7 @@ export async function submitCollected(one: UniqueSubmit, type: KnownType | undef
     if (!isNew) admission.giveBackTask();
     return accepted;
   } catch (error) {
-    if (collecting.left !== true) admission.giveBack();
+    if (collecting.leavesTask !== true) admission.giveBack();
     throw error;
   }
 }
@@ -275,7 +275,7 @@ async function makeList(one: Collecting, tries: number): Promise<Open | undefine
     await withdraw(ports, record);
     return undefined;
   }
-  one.left = true;
+  one.leavesTask = true;
   return { list: record, place: { number: 1, first: 1, bytesBefore: 0 }, holder, isOwn: true };
 }
 
@@ -344,7 +344,7 @@ async function sendOwn(one: Collecting, list: ListRecord, holder: Holder | undef
     await sendAndNote(ports, key, list, envelope);
   } catch (error) {
     // Others may have added their inputs: then one of them sends it. With an idempotency key a repeat does.
-    one.left = one.own !== undefined || !(await withdraw(ports, list));
+    one.leavesTask = one.own !== undefined || !(await withdraw(ports, list));
     throw error;
   }
   reportSubmitted(ports, list, envelope.message_id);

@@ -46,12 +46,12 @@ export async function make(one: UniqueSubmit, found: Look, task: NewTask | undef
     await sendAndNote(ports, key, record, envelope);
   } catch (error) {
     // With an idempotency key another call may have sent it. The key has the message for the next submit.
-    one.left = one.own !== undefined || !(await withdraw(ports, record));
+    one.leavesTask = one.own !== undefined || !(await withdraw(ports, record));
     throw error;
   }
   reportSubmitted(ports, record, envelope.message_id);
   // Its message is sent: it runs, whatever comes of this call.
-  one.left = waitsForTurn(record);
+  one.leavesTask = waitsForTurn(record);
   if (ports.supersede === undefined) await endWaiters(ports, record, before);
   return { record: await supersede(ports, record, envelope), replayed: own !== undefined };
 }

@@ -76,7 +76,7 @@ export async function submitUnique(
     if (accepted.replayed) admission.giveBackTask();
     return accepted;
   } catch (error) {
-    if (one.left !== true) admission.giveBack();
+    if (one.leavesTask !== true) admission.giveBack();
     throw error;
   }
 }

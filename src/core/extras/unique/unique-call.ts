@@ -23,7 +23,7 @@ export interface UniqueSubmit {
   /** Id of the task that the idempotency key makes. Undefined: the call has no such key. */
   own: TaskKey | undefined;
   /** True when the call failed, and has left a task that another call may send. */
-  left?: boolean;
+  leavesTask?: boolean;
   /** Set when another submit was faster to take the key: the holder before it. */
   overtaken?: { seen: Holder | undefined };
 }

@@ -53,7 +53,7 @@ export interface Running {
   /** Hides the message for that many more seconds, together with the lease. */
   renewMessage(seconds: number): Promise<void>;
   /** Called when the attempt ends and its handler has neither returned nor thrown. */
-  onLeft?(): void;
+  onAbandoned?(): void;
 }
 
 /** A once-only key is held for the type's time-out plus this many seconds: the attempt has certainly ended by then. */

@@ -96,7 +96,7 @@ export async function runAttempt(ports: AttemptPorts, running: Running): Promise
     attempt.shut();
     return await keepCaused(ports, tools, ended);
   } finally {
-    if (!over) running.onLeft?.();
+    if (!over) running.onAbandoned?.();
     tools.close();
     await attempt.close();
   }

@@ -45,7 +45,7 @@ export const runClaimed = (ports: RunPorts, visibility: Visibility, message: Cla
     const { type, permit } = message;
     const log = ports.log.with({ attempt: message.record.attempts });
     const notified = extras.changed({ ...ports, log }, message.record, "processing");
-    const { record, envelope, ended: ran, left } = await run({ ...ports, log }, visibility, message, span);
+    const { record, envelope, ended: ran, isAbandoned } = await run({ ...ports, log }, visibility, message, span);
     const later = ran.how === "threw" && ran.error instanceof WrittenLater && ran.error;
     const ended = later ? untilLaterRelease({ ...ports, log }, later) : ran;
     permit?.handlerEnded();
@@ -53,7 +53,7 @@ export const runClaimed = (ports: RunPorts, visibility: Visibility, message: Cla
     await notified;
     const whenStored = permit && { onCompleted: () => permit.settled("completed") };
     const settled = await settleInTime(ports, { record, envelope, type, ...thrown, ...whenStored }, ended);
-    endProcessOf(ports, settled, left);
+    endProcessOf(ports, settled, isAbandoned);
     if (settled.as !== "completed") permit?.settled(settled.as);
     if (settled.record !== undefined) await ports.limiter.settled(ports, message, settled.as);
     await keepThroughWait(ports, settled);
@@ -100,7 +100,7 @@ async function lookAt(
 interface Ran extends Pick<Claimed, "record" | "envelope"> {
   ended: Ended;
   /** True: its handler goes on. */
-  left?: boolean;
+  isAbandoned?: boolean;
 }
 
 /** Runs the attempt with the newest input, whose message stands for the task from then on. */
@@ -125,13 +125,13 @@ async function run(ports: RunPorts, visibility: Visibility, message: Claimed, sp
     return { record, envelope, ended: { how: "threw", error } };
   }
   const running = runningOf(visibility, { ...message, record: current, envelope: newest }, type, span);
-  let left = false;
-  const onLeft = () => {
-    left = true;
+  let isAbandoned = false;
+  const onAbandoned = () => {
+    isAbandoned = true;
   };
-  const ended = await runAttempt(ports, { ...running, onLeft });
+  const ended = await runAttempt(ports, { ...running, onAbandoned });
   // A suspended handler waits for ever, and does nothing.
-  return { record: current, envelope: newest, ended, left: left && ended.how !== "suspended" };
+  return { record: current, envelope: newest, ended, isAbandoned: isAbandoned && ended.how !== "suspended" };
 }
 
 const spanOf = ({ envelope, delivery }: TaskMessage, record: TaskRecord): SpanStart => ({

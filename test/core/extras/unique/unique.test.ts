@@ -88,8 +88,8 @@ describe("any mode", () => {
     await pipeline.clock.advance(100_000);
     const second = await pipeline.submitUnique({}, "two");
     expect(second.replayed).toBe(false);
-    const left = await pipeline.records.get(first.record);
-    if (how === "expired") expect(left?.status).toBe("expired");
+    const leavesTask = await pipeline.records.get(first.record);
+    if (how === "expired") expect(leavesTask?.status).toBe("expired");
     await pipeline.drain();
     expect(pipeline.ran.at(-1)).toBe("two");
   });

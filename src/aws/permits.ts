@@ -5,7 +5,7 @@ import type { Item } from "./dynamo-table.ts";
 const prefix = "place_";
 
 /** The attribute of a task's permit. */
-export const placeOf = (task: string): string => `${prefix}${task}`;
+export const permitAttribute = (task: string): string => `${prefix}${task}`;
 
 /** The tasks that have permits in the state of a line. */
 export const placedIn = (item: Item = {}): string[] =>
@@ -19,7 +19,7 @@ export function stateOf(item: Item = {}): WaitQueueState {
   const { successor, successor_until_ms: untilMs, key_limit: keyLimit } = item;
   const listed = listedMs === undefined ? {} : { listedMs: Number(listedMs) };
   return {
-    permits: new Map(placedIn(item).map((task) => [task, Number(item[placeOf(task)])])),
+    permits: new Map(placedIn(item).map((task) => [task, Number(item[permitAttribute(task)])])),
     ...(nextTokenMs === undefined ? {} : { nextTokenMs: Number(nextTokenMs) }),
     ...(item.starts === undefined ? {} : { starts: item.starts as CountedTokens }),
     ...(id === undefined ? {} : { check: { id: String(id), atMs: Number(atMs), ...listed } }),
