@@ -326,3 +326,22 @@ test("a task whose type keeps all inputs has its input for as long as it is exte
   await extend(pipeline.ports, await pipeline.recordOf(record), longest);
   expect(await deletedBefore(pipeline, await pipeline.recordOf(record))).toEqual([]);
 });
+
+test.each([true, false])(
+  "an extension and the message of a completed task whose type is sensitive: %s",
+  async (sensitive) => {
+    const type = typeOf((_, task) => task.sleep(3600).then(() => 1), { sensitive, children: {} });
+    const pipeline = memoryPipeline([type]);
+    const accepted = await pipeline.accept({ input: { a: 1 }, retention_seconds: 60 });
+    await pipeline.drain();
+    const record = await pipeline.recordOf(accepted);
+    expect(record).toMatchObject({ status: "completed" });
+    const kept = () => pipeline.records.purgeAtOf(record, "envelope") ?? 0;
+    const before = kept();
+    expect(before).toBeGreaterThan(0);
+    await extend(pipeline.ports, record, longest);
+    // Nothing needs it: the input is not kept for longer than it has to be.
+    if (sensitive) expect(kept()).toBe(before);
+    else expect(kept()).toBeGreaterThanOrEqual(pipeline.clock.now() / 1000 + longest);
+  },
+);
