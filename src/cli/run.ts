@@ -1,4 +1,5 @@
 import { tiers } from "../core/model/tier.ts";
+import { uniqueModes } from "../core/model/words.ts";
 import type { Answer } from "./answer.ts";
 import { addTag, clientOf, connection, context, countTo, followerOf } from "./connection.ts";
 import { follow, following } from "./follow-task.ts";
@@ -9,7 +10,6 @@ import { type Terminal, UsageError } from "./terminal.ts";
 import { fields } from "./text-table.ts";
 import { addFile, uploadFiles } from "./upload.ts";
 
-const uniqueModes = ["existing", "reject", "replace", "debounce", "restart", "collect"] as const;
 const examples = `
 The input is JSON, @file with JSON, or - for the standard input; default: {}. Without --wait the command prints the task's id
 and ends.

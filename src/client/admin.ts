@@ -76,10 +76,8 @@ export class Admin {
 
   /** Sets limits of a tenant. They apply within ten seconds. */
   setLimits(tenantId: string, limits: NewTenantLimits, options?: CallOptions): Promise<TenantLimits> {
-    return this.#transport.call(
-      { method: "PATCH", path: path`/tenants/${tenantId}/limits`, body: toWire(limits) },
-      options,
-    );
+    const body = toWire(limits);
+    return this.#transport.call({ method: "PATCH", path: path`/tenants/${tenantId}/limits`, body }, options);
   }
 
   /** Reads what the deployment measured in the last hours, 1 to 24. Default: 3. */

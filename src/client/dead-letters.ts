@@ -74,6 +74,6 @@ export class DeadLetters {
   }
 }
 
-/** The selection as the API takes it. */
-export const bodyOf = (selection: Selection) =>
+/** A selection of tasks or dead letters, as the API takes it. */
+export const bodyOf = (selection: Exclude<Selection, { filter: unknown }> | { readonly filter: object }) =>
   "filter" in selection ? { filter: toWire(selection.filter) } : { task_ids: selection.taskIds };

@@ -2,6 +2,7 @@ import type { KeyLimit, TenantPause, TierPause, TypeBreaker, TypeLimits, TypeLis
 import type { Tier } from "../core/model/tier.ts";
 import type { CallOptions } from "./limits.ts";
 import { type ClientOptions, path, Transport } from "./transport.ts";
+import { toWire } from "./wire.ts";
 
 /** Limits to set. A limit that is left out stays as it is; null is the limit of the definition again. */
 export interface NewLimits {
@@ -104,14 +105,8 @@ export class Flow {
    * @throws ProblemError `conflict` when the type's limit has no key, or too many keys have a limit of their own
    * @example await new Flow({ url, key }).setKeyLimit("crm.update", "account-7", { limit: 10, expiresInSeconds: 3600 });
    */
-  setKeyLimit(
-    type: string,
-    key: string,
-    { limit, perSeconds, expiresInSeconds }: NewKeyLimit,
-    options?: CallOptions,
-  ): Promise<KeyLimit> {
-    const body = { limit, per_seconds: perSeconds, expires_in_seconds: expiresInSeconds };
-    return this.#transport.post(path`/types/${type}/limits/${key}`, body, options);
+  setKeyLimit(type: string, key: string, limit: NewKeyLimit, options?: CallOptions): Promise<KeyLimit> {
+    return this.#transport.post(path`/types/${type}/limits/${key}`, toWire(limit), options);
   }
 
   /** Removes the limits that one key of a type has of its own: the type's apply again. */

@@ -7,13 +7,7 @@ import type { Status } from "../core/model/status.ts";
 import type { TaskView } from "../core/model/task-view.ts";
 import type { Tier } from "../core/model/tier.ts";
 import type { ScheduleView } from "../core/schedules/schedule-record.ts";
-import {
-  type DeadLetterFilter,
-  type DryRun,
-  bodyOf as letterBodyOf,
-  type Selection,
-  type StartedOperation,
-} from "./dead-letters.ts";
+import { bodyOf, type DeadLetterFilter, type DryRun, type Selection, type StartedOperation } from "./dead-letters.ts";
 import { type CallOptions, sleep } from "./limits.ts";
 import { List } from "./list.ts";
 import { idOf, type TaskRef } from "./task-ref.ts";
@@ -78,7 +72,7 @@ export class Operations {
    * tenant's.
    */
   dryRunOfLetters(action: "replay" | "discard", selection: Selection, options?: CallOptions): Promise<DryRun> {
-    return this.#transport.post(`/dead-letters/${action}`, { ...letterBodyOf(selection), dry_run: true }, options);
+    return this.#transport.post(`/dead-letters/${action}`, { ...bodyOf(selection), dry_run: true }, options);
   }
 
   /**
@@ -117,12 +111,8 @@ export class Operations {
    * @throws ProblemError `conflict` when it has ended
    */
   changeRate(operationId: string, perSecond: number, options?: CallOptions): Promise<OperationView> {
-    const request = {
-      method: "PATCH",
-      path: path`/operations/${operationId}`,
-      body: { per_second: perSecond },
-    } as const;
-    return this.#transport.call(request, options);
+    const body = { per_second: perSecond };
+    return this.#transport.call({ method: "PATCH", path: path`/operations/${operationId}`, body }, options);
   }
 
   /**
@@ -235,6 +225,3 @@ export class Operations {
     return this.#transport.post(path`/operations/${operationId}/cancel`, {}, options);
   }
 }
-
-const bodyOf = (selection: TaskSelection) =>
-  "filter" in selection ? { filter: toWire(selection.filter) } : { task_ids: selection.taskIds };

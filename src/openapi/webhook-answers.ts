@@ -16,13 +16,18 @@ import { count, flag, id, number, pageOf, text, textOrNull, time, timeOrNull } f
 const taskId = id.describe("Id of the task.");
 const webhookId = text.describe("Id of the webhook: the same for each of its tries, and in the header `webhook-id`.");
 
-const oneTry = viewOf<WebhookTry>()("WebhookTry", {
-  webhook_id: webhookId,
+const tried = {
   number: number.describe("Number of the try, from 1."),
   at: time.describe("Start of the try."),
   status: count.nullable().describe("HTTP status of the answer. Null: there was none."),
   error: textOrNull.describe("Why there was no answer."),
-  duration_ms: count.describe("Duration of the try in milliseconds."),
+};
+const duration_ms = count.describe("Duration of the try in milliseconds.");
+
+const oneTry = viewOf<WebhookTry>()("WebhookTry", {
+  webhook_id: webhookId,
+  ...tried,
+  duration_ms,
 });
 
 viewOf<WebhookTries>()("Deliveries", {
@@ -48,10 +53,12 @@ pageOf("FailedDeliveryList", "deliveries", failedDelivery, "The webhooks that we
 
 object("Redelivery", { task_id: taskId, webhook_id: webhookId });
 
+const also_signing = count.describe("Number of earlier secrets that sign, too, for 24 hours after a rotation.");
+
 viewOf<WebhookSecret>()("WebhookSecret", {
   tenant_id: text.describe("The tenant."),
   secret: text.describe("The newest secret: `whsec_` and base64."),
-  also_signing: count.describe("Number of earlier secrets that sign, too, for 24 hours after a rotation."),
+  also_signing,
 });
 
 const receiverId = id.describe("Id of the receiver.");
@@ -87,18 +94,15 @@ pageOf("ReceiverList", "webhooks", receiverOfTenant, "Oldest first.");
 viewOf<ReceiverSecret>()("ReceiverSecret", {
   webhook_id: receiverId,
   secret: text.describe("The new secret: `whsec_` and base64."),
-  also_signing: count.describe("Number of earlier secrets that sign, too, for 24 hours after a rotation."),
+  also_signing,
 });
 
 object("ReceiverTest", { webhook_id: receiverId, delivery_id: webhookId });
 
 const receiverTry = viewOf<ReceiverTry>()("ReceiverTry", {
-  number: number.describe("Number of the try, from 1."),
-  at: time.describe("Start of the try."),
-  status: count.nullable().describe("HTTP status of the answer. Null: there was none."),
-  error: textOrNull.describe("Why there was no answer."),
+  ...tried,
   answer: textOrNull.describe("The start of the answer's body, at most 1,024 bytes of it."),
-  duration_ms: count.describe("Duration of the try in milliseconds."),
+  duration_ms,
 });
 
 const receiverDelivery = viewOf<ReceiverDelivery>()("ReceiverDelivery", {

@@ -1,6 +1,6 @@
 /*
- * Lists of words that answers show. Each type is that of its list, and the document has the same list: a word that is
- * added to one is in all.
+ * Lists of words of requests and answers. Each type is that of its list, and the document has the same list: a word
+ * that is added to one is in all.
  */
 
 /**
@@ -46,3 +46,6 @@ export type AlarmState = (typeof alarmStates)[number];
 /** Places where a schedule is defined. */
 export const scheduleSources = ["code", "api"] as const;
 export type ScheduleSource = (typeof scheduleSources)[number];
+
+/** Effects of a submit whose key another task has that has not ended. */
+export const uniqueModes = ["existing", "reject", "replace", "debounce", "restart", "collect"] as const;

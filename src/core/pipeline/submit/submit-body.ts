@@ -4,10 +4,8 @@ import { resultKeyFault } from "../../model/result-key.ts";
 import { tiers } from "../../model/tier.ts";
 import { longestKey } from "../../model/unique-key.ts";
 import { halfCharacter } from "../../model/well-formed.ts";
+import { uniqueModes } from "../../model/words.ts";
 import { longestTypeName, wholeFields } from "./submit-bounds.ts";
-
-/** Effects of a submit whose key another task has that has not ended. */
-const uniqueModes = ["existing", "reject", "replace", "debounce", "restart", "collect"] as const;
 
 /** The longest wait of a debounced submit in seconds: a day; and the longest one of a burst: a week. */
 const longestWaitSeconds = 86_400;
