@@ -251,6 +251,22 @@ export interface TierPause {
   since: string | null;
 }
 
+/** The number of tasks or dead letters that an operation would act on. */
+export interface DryRun {
+  matched: number;
+  /** Of each tenant. Absent: the operation is for one tenant. */
+  by_tenant?: Readonly<Record<string, number>> | undefined;
+  /** Number of those whose ends send webhooks to a `callback` of their own. Absent: none. */
+  with_callback?: number | undefined;
+}
+
+/** An accepted replay or discard. */
+export interface StartedOperation {
+  operation_id: string;
+  /** Number of selected dead letters. */
+  matched: number;
+}
+
 /** One tier as clients see it. */
 export interface QueueView {
   visible: number;

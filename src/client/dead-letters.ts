@@ -1,3 +1,4 @@
+import type { DryRun, StartedOperation } from "../acts/views.ts";
 import type { DeadLetterFilter as CoreFilter, DeadLetterView } from "../core/control/find-dead-letters.ts";
 import type { OperationView } from "../core/control/operation.ts";
 import type { CallOptions } from "./limits.ts";
@@ -13,22 +14,6 @@ export interface DeadLetterFilter extends Omit<CoreFilter, "failedAfter" | "fail
 
 /** Selects dead letters: at most 100 by id, or by filter. An empty filter selects all of the tenant. */
 export type Selection = { readonly taskIds: readonly string[] } | { readonly filter: DeadLetterFilter };
-
-/** The number of tasks or dead letters that an operation would act on. */
-export interface DryRun {
-  matched: number;
-  /** Of each tenant. Absent: the operation is for one tenant. */
-  by_tenant?: Readonly<Record<string, number>> | undefined;
-  /** Number of those whose ends send webhooks to a `callback` of their own. Absent: none. */
-  with_callback?: number | undefined;
-}
-
-/** An accepted replay or discard. */
-export interface StartedOperation {
-  operation_id: string;
-  /** Number of selected dead letters. */
-  matched: number;
-}
 
 /** Calls about dead letters. They require the role operator. */
 export class DeadLetters {

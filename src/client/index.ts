@@ -21,6 +21,7 @@ export const createClient = <Tasks = AnyTasks>(options: ClientOptions): Client<T
 export type {
   AuditEntry,
   Caller,
+  DryRun,
   FailedWebhook,
   KeyInfo,
   KeyLimit,
@@ -30,6 +31,7 @@ export type {
   ReceiverSecret,
   ReceiverTry,
   ReceiverView,
+  StartedOperation,
   TenantInfo,
   TenantLimits,
   TenantPause,
@@ -53,7 +55,7 @@ export type { TaskMessage } from "../core/notify/push-notice.ts";
 export { Admin, type NewLimit, type NewTenantLimits } from "./admin.ts";
 export { Audit, type AuditFilter } from "./audit-calls.ts";
 export type { AttemptView, Client, ResultOptions, TaskFilter, WaitOptions } from "./client.ts";
-export type { DeadLetterFilter, DryRun, Selection, StartedOperation } from "./dead-letters.ts";
+export type { DeadLetterFilter, Selection } from "./dead-letters.ts";
 export type { AnyTasks, TaskInput, TaskName, TaskResult } from "./definitions.ts";
 export {
   CallTimeout,

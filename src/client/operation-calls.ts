@@ -1,4 +1,4 @@
-import type { TaskLogView } from "../acts/views.ts";
+import type { DryRun, StartedOperation, TaskLogView } from "../acts/views.ts";
 import type { LetterGroups } from "../core/control/group-dead-letters.ts";
 import type { OperationView } from "../core/control/operation.ts";
 import type { StepView } from "../core/control/stored-parts.ts";
@@ -7,7 +7,7 @@ import type { Status } from "../core/model/status.ts";
 import type { TaskView } from "../core/model/task-view.ts";
 import type { Tier } from "../core/model/tier.ts";
 import type { ScheduleView } from "../core/schedules/schedule-record.ts";
-import { bodyOf, type DeadLetterFilter, type DryRun, type Selection, type StartedOperation } from "./dead-letters.ts";
+import { bodyOf, type DeadLetterFilter, type Selection } from "./dead-letters.ts";
 import { type CallOptions, sleep } from "./limits.ts";
 import { List } from "./list.ts";
 import { idOf, type TaskRef } from "./task-ref.ts";

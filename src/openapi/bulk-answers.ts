@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { QueueView } from "../acts/views.ts";
+import type { DryRun, QueueView, StartedOperation } from "../acts/views.ts";
 import type { OperationView } from "../core/control/operation.ts";
 import type { Tier } from "../core/model/tier.ts";
 import type { ReconcilePass } from "../core/schedules/reconcile-state.ts";
@@ -22,7 +22,7 @@ viewOf<OperationView>()("Operation", {
     .describe("Reason why it cancelled itself: the last 20 tasks that it had started all failed again."),
 });
 
-object("DryRun", {
+viewOf<DryRun>()("DryRun", {
   matched: count.describe("Number of selected tasks."),
   by_tenant: byTenant.optional().describe("Number of each tenant's. Only for an operation on all tenants."),
   with_callback: count
@@ -30,7 +30,7 @@ object("DryRun", {
     .describe("Number of those whose ends send webhooks to a `callback` of their own. Only where there are any."),
 });
 
-object("OperationAccepted", {
+viewOf<StartedOperation>()("OperationAccepted", {
   operation_id: id.describe("Id of the operation."),
   matched: count.describe("Number of selected tasks."),
 });
