@@ -5,7 +5,7 @@ import { identify, problemOf } from "./api.ts";
 import { batchBody } from "./body.ts";
 import type { ApiResponse, Call } from "./call.ts";
 import { problemBody } from "./problem.ts";
-import { idempotencyKeyOf, type SubmitApiPorts, tracedBy } from "./submit-ports.ts";
+import { idempotencyKeyOf, type SubmitApiPorts } from "./submit-ports.ts";
 
 /** Answers `POST /tasks/batch`. */
 export async function batchAnswer(ports: SubmitApiPorts, call: Call): Promise<ApiResponse> {
@@ -13,7 +13,14 @@ export async function batchAnswer(ports: SubmitApiPorts, call: Call): Promise<Ap
   const idempotencyKey = idempotencyKeyOf(call);
   const body = await batchBody(call);
   const correlationId = call.get("correlationId");
-  const submitCall = { identity, body, idempotencyKey, ...tracedBy(call) };
+  const submitCall = {
+    identity,
+    body,
+    idempotencyKey,
+    correlationId,
+    correlationGiven: call.get("correlationGiven"),
+    traceparent: call.get("traceparent"),
+  };
   const { queues, longer } = ports.batch ?? { queues: ports.queues, longer: (work) => work() };
   const entries = await longer(() =>
     submitBatch({ ...ports, queues }, submitCall, (error) => problemOf(ports, call, error)),

@@ -26,13 +26,6 @@ export function withFiles(ports: SubmitApiPorts) {
   return { ...ports, uploads };
 }
 
-/** Facts of a request that its tasks keep. */
-export const tracedBy = (call: Call) => ({
-  correlationId: call.get("correlationId"),
-  correlationGiven: call.get("correlationGiven"),
-  traceparent: call.get("traceparent"),
-});
-
 /** @throws Problem `malformed_request` */
 export function idempotencyKeyOf(call: Call): string | undefined {
   // Read from the event itself: the adapter would percent-encode other characters than ASCII, and they would be

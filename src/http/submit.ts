@@ -7,7 +7,7 @@ import { apiOf, identify } from "./api.ts";
 import { jsonBody, mediaTypeOf } from "./body.ts";
 import type { ApiResponse, Call } from "./call.ts";
 import type { Router } from "./router.ts";
-import { idempotencyKeyOf, type SubmitApiPorts, tracedBy } from "./submit-ports.ts";
+import { idempotencyKeyOf, type SubmitApiPorts } from "./submit-ports.ts";
 
 /** Creates the app of the function submit. The code of batches, uploads and forms loads with the first of them. */
 export const submitApi = (ports: SubmitApiPorts): Router =>
@@ -30,7 +30,9 @@ async function submitAnswer(ports: SubmitApiPorts, call: Call): Promise<ApiRespo
       ...(await bodyOf()),
       bytes: call.req.bytes().byteLength,
       idempotencyKey,
-      ...tracedBy(call),
+      correlationId: call.get("correlationId"),
+      correlationGiven: call.get("correlationGiven"),
+      traceparent: call.get("traceparent"),
     }),
   );
   return acceptedAnswer(ports, call, accepted);
