@@ -17,3 +17,6 @@ export const hasUniqueKey = ({ unique_key, requested_by }: Stored, key: string):
   [null, requested_by].some((principal) => unique_key?.startsWith(fingerprint([principal, key])));
 
 type Stored = Pick<TaskRecord, "unique_key" | "requested_by">;
+
+/** Effects of a submit whose key another task has that has not ended. */
+export const uniqueModes = ["existing", "reject", "replace", "debounce", "restart", "collect"] as const;

@@ -46,6 +46,3 @@ export type AlarmState = (typeof alarmStates)[number];
 /** Places where a schedule is defined. */
 export const scheduleSources = ["code", "api"] as const;
 export type ScheduleSource = (typeof scheduleSources)[number];
-
-/** Effects of a submit whose key another task has that has not ended. */
-export const uniqueModes = ["existing", "reject", "replace", "debounce", "restart", "collect"] as const;

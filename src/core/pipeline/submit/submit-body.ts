@@ -2,9 +2,8 @@ import * as z from "zod";
 import { isSchedulable, parseTime } from "../../../util/time-text.ts";
 import { resultKeyFault } from "../../model/result-key.ts";
 import { tiers } from "../../model/tier.ts";
-import { longestKey } from "../../model/unique-key.ts";
+import { longestKey, uniqueModes } from "../../model/unique-key.ts";
 import { halfCharacter } from "../../model/well-formed.ts";
-import { uniqueModes } from "../../model/words.ts";
 import { longestTypeName, wholeFields } from "./submit-bounds.ts";
 
 /** The longest wait of a debounced submit in seconds: a day; and the longest one of a burst: a week. */
