@@ -13,7 +13,7 @@ import { dispatchPorts, dispatchSettings } from "../src/aws/wiring.ts";
 import { WrittenLater } from "../src/core/model/errors.ts";
 import { type NotifyPorts, notify, parseNotice } from "../src/core/notify/notify.ts";
 import { receiverSecrets, webhookSecrets } from "../src/core/notify/secret.ts";
-import { sayLater } from "../src/core/pipeline/send/later-release.ts";
+import { sayLater } from "../src/core/pipeline/send/dispatch.ts";
 import type { Connections, EventBus, Socket } from "../src/core/ports/notify.ts";
 import { fromEnv } from "../src/settings/config.ts";
 import { createWebhookSender } from "../src/webhooks/send-webhook.ts";

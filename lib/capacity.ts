@@ -1,7 +1,7 @@
 import { Annotations, Duration } from "aws-cdk-lib";
 import type { ILayerVersion } from "aws-cdk-lib/aws-lambda";
 import type { Construct } from "constructs";
-import { type Tier, tiers } from "../src/core/model/tier.ts";
+import { type Tier, tiers } from "../src/core/model/words.ts";
 import { reserveSeconds } from "../src/core/pipeline/work/batch-plan.ts";
 import type { Catalog } from "../src/core/task/catalog.ts";
 import { limits } from "../src/plan/figures.ts";

@@ -1,6 +1,6 @@
 import { type Duration, Token } from "aws-cdk-lib";
 import { RetentionDays } from "aws-cdk-lib/aws-logs";
-import { tiers } from "../src/core/model/tier.ts";
+import { tiers } from "../src/core/model/words.ts";
 import {
   anything,
   type Check,

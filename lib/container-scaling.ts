@@ -9,7 +9,7 @@ import {
   TreatMissingData,
 } from "aws-cdk-lib/aws-cloudwatch";
 import { Construct } from "constructs";
-import { tiers } from "../src/core/model/tier.ts";
+import { tiers } from "../src/core/model/words.ts";
 import type { ContainerQueues } from "./container-queues.ts";
 import type { Containers } from "./containers.ts";
 

@@ -1,4 +1,4 @@
-import { type Tier, tiers } from "../src/core/model/tier.ts";
+import { type Tier, tiers } from "../src/core/model/words.ts";
 import type { PerTier } from "../src/settings/config.ts";
 
 /** Creates a value for each tier. */

@@ -1,7 +1,7 @@
 import { CfnOutput, Duration } from "aws-cdk-lib";
 import type { CorsPreflightOptions } from "aws-cdk-lib/aws-apigatewayv2";
 import type { Construct, IDependable } from "constructs";
-import { tiers } from "../src/core/model/tier.ts";
+import { tiers } from "../src/core/model/words.ts";
 import type { AppSchedule } from "../src/core/schedules/app-schedule.ts";
 import type { AppTrigger } from "../src/core/schedules/trigger.ts";
 import type { TaskEnvironment } from "../src/core/task/environment.ts";

@@ -1,5 +1,5 @@
 import { PolicyStatement } from "aws-cdk-lib/aws-iam";
-import { tiers } from "../src/core/model/tier.ts";
+import { tiers } from "../src/core/model/words.ts";
 import { toEnv } from "../src/settings/config.ts";
 import type { ContainerWorkers } from "./container-workers.ts";
 import type { PipelineFunction } from "./function.ts";

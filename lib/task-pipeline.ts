@@ -8,7 +8,7 @@ import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import { BUNDLING_STACKS } from "aws-cdk-lib/cx-api";
 import { Construct, type IConstruct } from "constructs";
 import type { MetricName } from "../src/core/model/metrics.ts";
-import type { Tier } from "../src/core/model/tier.ts";
+import type { Tier } from "../src/core/model/words.ts";
 import { appSchedules } from "../src/core/schedules/app-schedule.ts";
 import type { DescribedApp } from "../src/describe/described.ts";
 import { acceptedKey } from "../src/doctor/accepted.ts";

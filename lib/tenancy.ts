@@ -1,7 +1,7 @@
 import { type Duration, type Stack, Token } from "aws-cdk-lib";
 import { defaultDepthBounds } from "../src/core/limits/limits.ts";
 import { parseLimits } from "../src/core/limits/parse-limits.ts";
-import type { Role, TokenRole } from "../src/core/model/identity.ts";
+import type { Role, TokenRole } from "../src/core/model/words.ts";
 import { fromEnv, type PerTier, type SettingTexts, toEnv } from "../src/settings/config.ts";
 import { inOneLine, settingError } from "./setting-error.ts";
 import { hasUnknown, knownPart, listText, numberText } from "./tokens.ts";

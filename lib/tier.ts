@@ -1,5 +1,5 @@
 import type { Construct } from "constructs";
-import type { Tier } from "../src/core/model/tier.ts";
+import type { Tier } from "../src/core/model/words.ts";
 import { feedOf, type TierOptions, timeoutOf } from "./capacity.ts";
 import { PipelineFunction, type PipelineFunctionProps } from "./function.ts";
 import type { TierQueue } from "./queue.ts";

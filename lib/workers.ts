@@ -1,6 +1,6 @@
 import { Lazy } from "aws-cdk-lib";
 import type { Construct } from "constructs";
-import type { Tier } from "../src/core/model/tier.ts";
+import type { Tier } from "../src/core/model/words.ts";
 import type { TaskEnvironment } from "../src/core/task/environment.ts";
 import { internalOptions } from "../src/core/task/internal-types.ts";
 import { type PerTier, type SettingTexts, toEnv } from "../src/settings/config.ts";

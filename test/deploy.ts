@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Role } from "../src/core/model/identity.ts";
+import type { Role } from "../src/core/model/words.ts";
 import {
   all,
   cdk,

@@ -3,7 +3,7 @@ import type { Caller } from "../../src/acts/views.ts";
 import { ProblemError } from "../../src/client/errors.ts";
 import type { CallOptions } from "../../src/client/limits.ts";
 import { type Query, Transport } from "../../src/client/transport.ts";
-import type { Role } from "../../src/core/model/identity.ts";
+import type { Role } from "../../src/core/model/words.ts";
 import type { PathOf } from "../../src/http/routes.ts";
 import { href, type QueryValues, route } from "./route.ts";
 

@@ -1,5 +1,5 @@
 import { Duration } from "aws-cdk-lib";
-import { tiers } from "../../src/core/model/tier.ts";
+import { tiers } from "../../src/core/model/words.ts";
 import type { PerTier } from "../../src/settings/config.ts";
 import { perTier } from "../per-tier.ts";
 import { settingError } from "../setting-error.ts";

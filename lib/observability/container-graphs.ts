@@ -1,7 +1,7 @@
 import { Duration } from "aws-cdk-lib";
 import { type IMetric, type IWidget, Stats } from "aws-cdk-lib/aws-cloudwatch";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
-import { tiers } from "../../src/core/model/tier.ts";
+import { tiers } from "../../src/core/model/words.ts";
 import type { ContainerWorkers } from "../container-workers.ts";
 import { graph } from "./graph.ts";
 

@@ -18,7 +18,7 @@ import {
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import { Construct } from "constructs";
 import type { MetricName } from "../../src/core/model/metrics.ts";
-import { type Tier, tiers } from "../../src/core/model/tier.ts";
+import { type Tier, tiers } from "../../src/core/model/words.ts";
 import { title } from "../per-tier.ts";
 import { containerGraphs } from "./container-graphs.ts";
 import { costNote, costParts, costTotal } from "./cost.ts";

@@ -1,7 +1,7 @@
 import { Duration } from "aws-cdk-lib";
 import { MathExpression, Metric, Stats } from "aws-cdk-lib/aws-cloudwatch";
 import { type MetricName, metricNamespace, metricTable } from "../../src/core/model/metrics.ts";
-import type { Tier } from "../../src/core/model/tier.ts";
+import type { Tier } from "../../src/core/model/words.ts";
 
 /** Metrics with an additional dimension for the task type. */
 export type TypedMetricName = {

@@ -1,5 +1,5 @@
 import { type IMetric, MathExpression, Stats } from "aws-cdk-lib/aws-cloudwatch";
-import { tiers } from "../../src/core/model/tier.ts";
+import { tiers } from "../../src/core/model/words.ts";
 import type { Thresholds } from "./alarm-options.ts";
 import type { Alarms } from "./alarms.ts";
 import { addContainerAlarms } from "./container-alarms.ts";

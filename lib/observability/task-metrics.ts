@@ -2,7 +2,7 @@ import { type IMetric, MathExpression, type MetricOptions, Stats } from "aws-cdk
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import type { MetricName } from "../../src/core/model/metrics.ts";
 import { metricTable } from "../../src/core/model/metrics.ts";
-import { type Tier, tiers } from "../../src/core/model/tier.ts";
+import { type Tier, tiers } from "../../src/core/model/words.ts";
 import { nearestNames } from "../../src/util/nearest.ts";
 import type { DataStack } from "../data-stack.ts";
 import { settingError } from "../setting-error.ts";

@@ -2,7 +2,7 @@ import { Duration } from "aws-cdk-lib";
 import { type IMetric, MathExpression, Stats } from "aws-cdk-lib/aws-cloudwatch";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import type { MetricName } from "../../src/core/model/metrics.ts";
-import type { Tier } from "../../src/core/model/tier.ts";
+import type { Tier } from "../../src/core/model/words.ts";
 import type { Thresholds } from "./alarm-options.ts";
 import type { Alarms } from "./alarms.ts";
 import type { PipelineMetrics } from "./metrics.ts";

@@ -1,6 +1,6 @@
 import type * as z from "zod";
-import type { Identity, Role } from "../core/model/identity.ts";
 import type { ProblemCode } from "../core/model/problem.ts";
+import type { Identity, Role } from "../core/model/words.ts";
 import { wholeDeployment } from "../core/ports/audit.ts";
 import type { Note, Row } from "./row.ts";
 

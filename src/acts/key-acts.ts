@@ -1,8 +1,8 @@
 import * as z from "zod";
-import { roles } from "../core/model/identity.ts";
 import { type ApiKey, isKeyId, newApiKey } from "../core/model/keys.ts";
 import { Problem } from "../core/model/problem.ts";
 import { iso } from "../core/model/record.ts";
+import { roles } from "../core/model/words.ts";
 import { requestClosedChannels } from "../core/notify/connect.ts";
 import { timeSchema } from "../core/pipeline/submit/submit-body.ts";
 import type { Notices } from "../core/ports/notify.ts";

@@ -1,5 +1,5 @@
 import type { ManageFlowPorts } from "../core/extras/limits/manage-flow.ts";
-import type { Tier } from "../core/model/tier.ts";
+import type { Tier } from "../core/model/words.ts";
 import type { Pause } from "../core/ports/flow.ts";
 import type { KnownTypes } from "../core/task/catalog.ts";
 

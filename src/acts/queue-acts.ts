@@ -1,13 +1,13 @@
 import { pause, resume } from "../core/extras/limits/manage-flow.ts";
 import { refusedSince } from "../core/limits/refusals.ts";
 import { Problem } from "../core/model/problem.ts";
-import { type Tier, tiers } from "../core/model/tier.ts";
 import { pauseName } from "../core/model/wait-queue.ts";
+import { type Tier, tiers } from "../core/model/words.ts";
 import { requestSweep } from "../core/pipeline/end/request-own-task.ts";
 import type { FlowSettings, Pause } from "../core/ports/flow.ts";
 import type { DispatchPorts } from "../core/ports/steps.ts";
 import type { Clock, Log, QueueAges, QueueDepths, Records, RetryCounts } from "../core/ports/tasks.ts";
-import { lastReconcile, type ReconcilePass } from "../core/schedules/reconcile-state.ts";
+import { lastReconcile, type ReconcilePass } from "../core/schedules/reconcile.ts";
 import { on, type TextsOf } from "./act.ts";
 import { checkTier, type FlowPorts, pausedSince, pauseText, resumeText } from "./pausing.ts";
 import type { QueueView } from "./views.ts";

@@ -6,7 +6,7 @@ import { inputOf, stepsOf } from "../core/control/stored-parts.ts";
 import { PermanentError } from "../core/model/errors.ts";
 import { Problem } from "../core/model/problem.ts";
 import type { TaskRecord } from "../core/model/record.ts";
-import { tiers } from "../core/model/tier.ts";
+import { tiers } from "../core/model/words.ts";
 import { maxTriesBefore, type RedeliverPorts, redeliver } from "../core/notify/deliver.ts";
 import { targetOf } from "../core/notify/receivers.ts";
 import type { ViewPorts } from "../core/pipeline/end/view.ts";

@@ -1,5 +1,5 @@
-import type { Identity } from "../core/model/identity.ts";
 import { Problem } from "../core/model/problem.ts";
+import type { Identity } from "../core/model/words.ts";
 import type { SubmitPorts } from "../core/pipeline/submit/submit-ports.ts";
 import type { Log } from "../core/ports/tasks.ts";
 import { noSuchSchedule } from "../core/schedules/align.ts";

@@ -1,6 +1,6 @@
+import { longestKey, uniqueKeyOf } from "../core/model/idempotency.ts";
 import { noSuchTask } from "../core/model/problem.ts";
 import type { TaskRecord } from "../core/model/record.ts";
-import { longestKey, uniqueKeyOf } from "../core/model/unique-key.ts";
 import type { Clock, Records } from "../core/ports/tasks.ts";
 import type { UniqueKeys } from "../core/ports/unique.ts";
 import type { Asked } from "./act.ts";

@@ -1,6 +1,6 @@
-import { type Identity, seesInputs } from "../core/model/identity.ts";
 import { noSuchTask, Problem } from "../core/model/problem.ts";
 import { hasEnded, isKept, type TaskRecord } from "../core/model/record.ts";
+import { type Identity, seesInputs } from "../core/model/words.ts";
 import { pollAfterSeconds, type ViewPorts, viewTask } from "../core/pipeline/end/view.ts";
 import type { Clock } from "../core/ports/tasks.ts";
 import { type Answer, isUuid } from "./act.ts";

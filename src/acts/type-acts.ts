@@ -19,9 +19,9 @@ import {
   typeFlowView,
   waitingSince,
 } from "../core/extras/limits/view-flow.ts";
-import type { Identity } from "../core/model/identity.ts";
 import { Problem } from "../core/model/problem.ts";
 import { type PauseTarget, pauseName } from "../core/model/wait-queue.ts";
+import type { Identity } from "../core/model/words.ts";
 import type { FlowSetting, FlowSettings, Pause, WaitQueues } from "../core/ports/flow.ts";
 import type { CatalogEntry } from "../core/task/catalog.ts";
 import { longestPerSeconds, maxPermits, maxStarts } from "../core/task/type-limits.ts";

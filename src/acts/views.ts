@@ -9,9 +9,7 @@ import type {
   StoppedTenant,
   TypeFlowView,
 } from "../core/extras/limits/view-flow.ts";
-import type { Identity, Role } from "../core/model/identity.ts";
-import type { Tier } from "../core/model/tier.ts";
-import type { DeliveryState, ReceiverEvent, ReceiverHealth } from "../core/model/words.ts";
+import type { DeliveryState, Identity, ReceiverEvent, ReceiverHealth, Role, Tier } from "../core/model/words.ts";
 import type { RunsOn } from "../core/task/type-options.ts";
 
 /*

@@ -1,6 +1,6 @@
 import { DeleteMessageBatchCommand, ReceiveMessageCommand, type SQSClient } from "#aws-sdk/client-sqs";
 import { PortUnavailable } from "../core/model/errors.ts";
-import type { Tier } from "../core/model/tier.ts";
+import type { Tier } from "../core/model/words.ts";
 import type { DeadLetterQueues, ReceivedDeadLetter } from "../core/ports/queues.ts";
 import type { Log } from "../core/ports/tasks.ts";
 import type { PerTier } from "../settings/config.ts";

@@ -1,8 +1,8 @@
 import { shardOf } from "../core/extras/limits/shards.ts";
 import type { Envelope } from "../core/model/envelope.ts";
 import { WrittenLater } from "../core/model/errors.ts";
-import { tiers } from "../core/model/tier.ts";
 import { isOfLimit } from "../core/model/wait-queue.ts";
+import { tiers } from "../core/model/words.ts";
 import type { Sharded, Wait, WaitingEntry, WaitingKey, WaitingTask } from "../core/ports/flow.ts";
 import { bytesOf, unitBytes } from "../util/item-bytes.ts";
 import { type Consistency, type DynamoTable, type Item, isKnown } from "./dynamo-table.ts";

@@ -10,8 +10,8 @@ import {
 import { GetQueueAttributesCommand, SQSClient } from "#aws-sdk/client-sqs";
 import type { DynamoDBDocumentClient } from "#aws-sdk/lib-dynamodb";
 import { iso } from "../core/model/record.ts";
-import { type Tier, tiers } from "../core/model/tier.ts";
-import { lastReconcile, type ReconcilePass } from "../core/schedules/reconcile-state.ts";
+import { type Tier, tiers } from "../core/model/words.ts";
+import { lastReconcile, type ReconcilePass } from "../core/schedules/reconcile.ts";
 import { fromEnv, type PerTier } from "../settings/config.ts";
 import { releaseIn } from "../settings/releases.ts";
 import { tableClient } from "./clients.ts";

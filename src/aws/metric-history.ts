@@ -13,7 +13,7 @@ import {
   type MetricSpan,
 } from "../core/control/metric-history.ts";
 import { metricNamespace } from "../core/model/metrics.ts";
-import { tiers } from "../core/model/tier.ts";
+import { tiers } from "../core/model/words.ts";
 import { viaPort } from "./errors.ts";
 
 const port = "CloudWatch";

@@ -1,5 +1,5 @@
 import { type MetricName, metricNamespace, metricTable } from "../core/model/metrics.ts";
-import type { Tier } from "../core/model/tier.ts";
+import type { Tier } from "../core/model/words.ts";
 import type { Metrics } from "../core/ports/tasks.ts";
 
 /** Metrics that are collected during an invocation. */

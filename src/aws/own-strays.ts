@@ -1,4 +1,4 @@
-import type { Tier } from "../core/model/tier.ts";
+import type { Tier } from "../core/model/words.ts";
 import { ownStrayLine } from "../core/pipeline/work/late-error.ts";
 import type { Log, Metrics } from "../core/ports/tasks.ts";
 

@@ -1,5 +1,4 @@
-import { operationTypes } from "../core/control/operation-types.ts";
-import type { OperationPorts } from "../core/control/run-operation.ts";
+import { type OperationPorts, operationTypes } from "../core/control/run-operation.ts";
 import type { TaskType } from "../core/task/task.ts";
 import type { Config } from "../settings/config.ts";
 import { queueClient } from "./clients.ts";

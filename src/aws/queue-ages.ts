@@ -1,5 +1,5 @@
 import { type CloudWatchClient, GetMetricDataCommand } from "#aws-sdk/client-cloudwatch";
-import { type Tier, tiers } from "../core/model/tier.ts";
+import { type Tier, tiers } from "../core/model/words.ts";
 import type { Clock, QueueAges } from "../core/ports/tasks.ts";
 import type { PerTier } from "../settings/config.ts";
 import { viaPort } from "./errors.ts";

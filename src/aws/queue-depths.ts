@@ -1,5 +1,5 @@
 import { GetQueueAttributesCommand, type SQSClient } from "#aws-sdk/client-sqs";
-import type { Tier } from "../core/model/tier.ts";
+import type { Tier } from "../core/model/words.ts";
 import type { QueueDepth, QueueDepths } from "../core/ports/tasks.ts";
 import type { PerTier } from "../settings/config.ts";
 import { viaPort } from "./errors.ts";

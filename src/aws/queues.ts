@@ -9,7 +9,7 @@ import {
 } from "#aws-sdk/client-sqs";
 import { type DeadLetterMessage, messageText, ticketText } from "../core/model/envelope.ts";
 import { PortUnavailable, WrittenLater } from "../core/model/errors.ts";
-import type { Tier } from "../core/model/tier.ts";
+import type { Tier } from "../core/model/words.ts";
 import type { Log, MainQueue, Outgoing, Queues } from "../core/ports/tasks.ts";
 import { messageAttributes, type PerTier } from "../settings/config.ts";
 import { isPassingName, viaPort } from "./errors.ts";

@@ -1,6 +1,6 @@
 import type { TaskKey, TaskRecord } from "../core/model/record.ts";
-import type { Tier } from "../core/model/tier.ts";
 import { isOfLimit } from "../core/model/wait-queue.ts";
+import type { Tier } from "../core/model/words.ts";
 import type { AuditKey } from "../core/ports/audit.ts";
 import { type BlobEntry, blobListShards } from "../core/ports/blob.ts";
 import type { FamilyKey } from "../core/ports/family.ts";

@@ -1,6 +1,6 @@
 import type { LogLine, LogSource, LogSpan, TaskLogs } from "../core/control/task-log.ts";
 import type { TaskKey } from "../core/model/record.ts";
-import type { Tier } from "../core/model/tier.ts";
+import type { Tier } from "../core/model/words.ts";
 import type { Page } from "../core/ports/tasks.ts";
 import { boundedCalls } from "./call-times.ts";
 import { viaPort } from "./errors.ts";

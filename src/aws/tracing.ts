@@ -1,4 +1,4 @@
-import { noTracing } from "../core/ports/tracing.ts";
+import { noTracing } from "../core/ports/tasks.ts";
 import type { SentTracing } from "./observed.ts";
 
 /**

@@ -2,7 +2,7 @@ import { FlowBook } from "../core/extras/limits/flow-book.ts";
 import { isLimited, limiter, loadLimits } from "../core/extras/limits/index.ts";
 import { countingRecords, Releases } from "../core/limits/quota.ts";
 import type { StackOf } from "../core/model/stack.ts";
-import { sayLater } from "../core/pipeline/send/later-release.ts";
+import { sayLater } from "../core/pipeline/send/dispatch.ts";
 import type { WorkPorts } from "../core/pipeline/work/work-message.ts";
 import { setProbeCounters } from "../core/ports/probe-counters.ts";
 import type { Log, OnceStore } from "../core/ports/tasks.ts";

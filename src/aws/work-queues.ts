@@ -1,7 +1,7 @@
 import { DeleteMessageBatchCommand, type Message, ReceiveMessageCommand, type SQSClient } from "#aws-sdk/client-sqs";
 import { parseTicket } from "../core/model/envelope.ts";
 import { PortUnavailable } from "../core/model/errors.ts";
-import type { Tier } from "../core/model/tier.ts";
+import type { Tier } from "../core/model/words.ts";
 import type { WorkQueues } from "../core/ports/queues.ts";
 import type { Delivery } from "../core/ports/tasks.ts";
 import { messageAttributes, type PerTier } from "../settings/config.ts";

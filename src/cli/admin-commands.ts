@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from "commander";
 import { Admin, type NewLimit } from "../client/index.ts";
-import { roleInWords, roles } from "../core/model/identity.ts";
+import { roleInWords, roles } from "../core/model/words.ts";
 import { firstOf, listText, things } from "./answer.ts";
 import { type Connection, connection, connectionOf, limit, withAdminKey } from "./connection.ts";
 import type { Group, Register } from "./group.ts";

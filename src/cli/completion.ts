@@ -1,6 +1,5 @@
 import type { Command, Option } from "commander";
-import { statuses } from "../core/model/status.ts";
-import { tiers } from "../core/model/tier.ts";
+import { statuses, tiers } from "../core/model/words.ts";
 import type { Register } from "./group.ts";
 
 // Each script calls `offload complete -- <words>` and gets one suggestion a line: the word, a tab, and its description.

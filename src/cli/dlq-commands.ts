@@ -6,7 +6,7 @@ import {
   Operations,
 } from "../client/index.ts";
 import { errorHint } from "../core/control/group-dead-letters.ts";
-import { type Tier, tiers } from "../core/model/tier.ts";
+import { type Tier, tiers } from "../core/model/words.ts";
 import { firstOf, listText } from "./answer.ts";
 import { clientOf, connection, connectionOf, isForAll, limit, take } from "./connection.ts";
 import type { Group, Register } from "./group.ts";

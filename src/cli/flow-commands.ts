@@ -1,5 +1,5 @@
 import { Flow, ProblemError, type TypeList, type TypePause } from "../client/index.ts";
-import { tiers } from "../core/model/tier.ts";
+import { tiers } from "../core/model/words.ts";
 import { type Answer, listText } from "./answer.ts";
 import { type Connection, clientOf, connection, connectionOf, isForAll, withAdminKey } from "./connection.ts";
 import { addFlowSet, keyLimitText, placesText, rateText } from "./flow-set.ts";

@@ -6,8 +6,8 @@ import {
   TaskFailed,
   type TaskView,
 } from "../client/index.ts";
-import { isTerminal } from "../core/model/status.ts";
 import { isSuspended, type StoppedBy, type SuspendedFor, type WaitView } from "../core/model/suspension.ts";
+import { isTerminal } from "../core/model/words.ts";
 import { span } from "./age.ts";
 import { bar } from "./bar.ts";
 import { countTo } from "./connection.ts";

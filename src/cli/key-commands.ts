@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from "commander";
 import { DynamoKeyStore } from "../aws/key-store.ts";
-import { roleInWords, roles } from "../core/model/identity.ts";
 import { type ApiKey, parseApiKey } from "../core/model/keys.ts";
+import { roleInWords, roles } from "../core/model/words.ts";
 import { things } from "./answer.ts";
 import { onTable, tableHelp, tableOptions, tenantId } from "./deployed-table.ts";
 import type { Group, Register } from "./group.ts";

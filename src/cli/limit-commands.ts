@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from "commander";
 import { DynamoLimitEditor } from "../aws/limit-editor.ts";
 import { depthSchema, limitsSchema } from "../core/limits/parse-limits.ts";
-import { tiers } from "../core/model/tier.ts";
+import { tiers } from "../core/model/words.ts";
 import type { Answer } from "./answer.ts";
 import { configuredLimits, onTable, type TableOptions, tableHelp, tableOptions, tenantId } from "./deployed-table.ts";
 import type { Group, Register } from "./group.ts";

@@ -5,7 +5,7 @@ import {
   type Limits,
   limitNames,
 } from "../core/limits/limits.ts";
-import { tiers } from "../core/model/tier.ts";
+import { tiers } from "../core/model/words.ts";
 
 /** Limits that Offload has where nothing sets others. */
 const ownLimits = { schedules: defaultSchedules, open_upload_bytes: defaultOpenUploadBytes };

@@ -1,5 +1,5 @@
-import { tiers } from "../core/model/tier.ts";
-import { uniqueModes } from "../core/model/unique-key.ts";
+import { uniqueModes } from "../core/model/idempotency.ts";
+import { tiers } from "../core/model/words.ts";
 import type { Answer } from "./answer.ts";
 import { addTag, clientOf, connection, context, countTo, followerOf } from "./connection.ts";
 import { follow, following } from "./follow-task.ts";

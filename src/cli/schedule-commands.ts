@@ -1,5 +1,5 @@
 import { type AnyTasks, type Client, Operations, type ScheduleChange, type ScheduleRule } from "../client/index.ts";
-import type { Tier } from "../core/model/tier.ts";
+import type { Tier } from "../core/model/words.ts";
 import { type Answer, firstOf, thing } from "./answer.ts";
 import { addTag, type Connection, clientOf, connection, connectionOf, count, limit, take } from "./connection.ts";
 import type { Group, Register } from "./group.ts";

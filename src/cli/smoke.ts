@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { InvalidArgumentError } from "commander";
 import { type Client, ProblemError, type TaskView } from "../client/index.ts";
-import { type Tier, tiers } from "../core/model/tier.ts";
+import { type Tier, tiers } from "../core/model/words.ts";
 import type { Answer } from "./answer.ts";
 import { clientOf, connection, count, textOf } from "./connection.ts";
 import type { Register } from "./group.ts";

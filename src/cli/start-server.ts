@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { tiers } from "../core/model/tier.ts";
+import { tiers } from "../core/model/words.ts";
 import {
   defaultKeys,
   flagOf,

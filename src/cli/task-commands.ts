@@ -2,7 +2,7 @@ import type { Text } from "../acts/act.ts";
 import * as rareTasks from "../acts/rare-task-acts.ts";
 import * as tasks from "../acts/task-acts.ts";
 import type { AttemptView } from "../client/index.ts";
-import type { Status } from "../core/model/status.ts";
+import type { Status } from "../core/model/words.ts";
 import { addAct } from "./act-commands.ts";
 import { firstOf, thing } from "./answer.ts";
 import { clientOf, connection, countTo, followerOf, limit } from "./connection.ts";

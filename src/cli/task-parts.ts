@@ -1,5 +1,5 @@
 import { type LogLine, Operations, type TaskView } from "../client/index.ts";
-import { statuses } from "../core/model/status.ts";
+import { statuses } from "../core/model/words.ts";
 import { firstOf, things } from "./answer.ts";
 import { type Connection, connection, connectionOf, isForAll, limit } from "./connection.ts";
 import type { Group } from "./group.ts";

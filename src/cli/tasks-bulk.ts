@@ -1,6 +1,5 @@
 import { Operations, type StartedOperation, type TaskSelection, type TaskView } from "../client/index.ts";
-import type { Status } from "../core/model/status.ts";
-import type { Tier } from "../core/model/tier.ts";
+import type { Status, Tier } from "../core/model/words.ts";
 import { type Answer, thing } from "./answer.ts";
 import { addTag, type Connection, clientOf, connection, connectionOf } from "./connection.ts";
 import type { Group } from "./group.ts";

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import type { Client } from "../client/index.ts";
-import { isTerminal } from "../core/model/status.ts";
+import { isTerminal } from "../core/model/words.ts";
 import { fileName } from "../machine/platform.ts";
 import { CommandFailed, plain, type Terminal } from "./terminal.ts";
 

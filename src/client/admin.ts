@@ -1,6 +1,6 @@
 import type { Caller, KeyInfo, Metrics, TenantInfo, TenantLimits } from "../acts/views.ts";
 import type { AlarmView } from "../core/control/metric-history.ts";
-import type { Role } from "../core/model/identity.ts";
+import type { Role } from "../core/model/words.ts";
 import type { Deployment } from "../core/schedules/ports.ts";
 import type { CallOptions } from "./limits.ts";
 import { List } from "./list.ts";

@@ -1,7 +1,7 @@
 import type { QueueView, TypeView } from "../acts/views.ts";
 import type { TaskFilter as CoreFilter } from "../core/control/list.ts";
 import type { TaskView } from "../core/model/task-view.ts";
-import type { Tier } from "../core/model/tier.ts";
+import type { Tier } from "../core/model/words.ts";
 import type { AttemptView } from "../core/pipeline/end/view.ts";
 import { DeadLetters } from "./dead-letters.ts";
 import type { AnyTasks, TaskInput, TaskName, TaskResult } from "./definitions.ts";

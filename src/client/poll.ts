@@ -1,5 +1,5 @@
-import type { Status } from "../core/model/status.ts";
 import type { TaskView } from "../core/model/task-view.ts";
+import type { Status } from "../core/model/words.ts";
 import { TaskCancelled, TaskExpired, TaskFailed } from "./errors.ts";
 import { fileParts } from "./file-parts.ts";
 import { sleep } from "./limits.ts";

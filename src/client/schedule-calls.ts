@@ -1,4 +1,4 @@
-import type { Tier } from "../core/model/tier.ts";
+import type { Tier } from "../core/model/words.ts";
 import type { Overlap } from "../core/schedules/definition.ts";
 import type { ScheduleView } from "../core/schedules/schedule-record.ts";
 import type { TaskInput, TaskName } from "./definitions.ts";

@@ -1,4 +1,4 @@
-import type { Tier } from "../core/model/tier.ts";
+import type { Tier } from "../core/model/words.ts";
 import type { TaskInput, TaskName } from "./definitions.ts";
 import type { CallOptions } from "./limits.ts";
 import type { Time } from "./wire.ts";

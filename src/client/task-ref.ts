@@ -1,4 +1,4 @@
-import type { Status } from "../core/model/status.ts";
+import type { Status } from "../core/model/words.ts";
 
 declare const resultOf: unique symbol;
 

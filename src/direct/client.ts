@@ -7,9 +7,9 @@ import type { SubmitOptions } from "../client/submit-options.ts";
 import type { SubmittedTask } from "../client/task-ref.ts";
 import { toWire } from "../client/wire.ts";
 import { expecting } from "../core/model/expected.ts";
-import type { Identity } from "../core/model/identity.ts";
 import { tenantPattern } from "../core/model/keys.ts";
 import { Problem, problemCodes } from "../core/model/problem.ts";
+import type { Identity } from "../core/model/words.ts";
 import { acceptedView, submit } from "../core/pipeline/submit/submit.ts";
 import {
   checkIdempotencyKey,
@@ -18,7 +18,7 @@ import {
   type SubmitPorts,
 } from "../core/pipeline/submit/submit-ports.ts";
 import { loadSubmitSchema } from "../core/pipeline/submit/usual-submit.ts";
-import { isTraceparent } from "../core/ports/tracing.ts";
+import { isTraceparent } from "../core/ports/tasks.ts";
 import type { KnownTypes } from "../core/task/catalog.ts";
 import { parseBody } from "../http/body.ts";
 

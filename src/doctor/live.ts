@@ -1,5 +1,5 @@
-import type { Tier } from "../core/model/tier.ts";
-import type { ReconcilePass } from "../core/schedules/reconcile-state.ts";
+import type { Tier } from "../core/model/words.ts";
+import type { ReconcilePass } from "../core/schedules/reconcile.ts";
 
 /** The deployed resources of the pipelines in an account. */
 export interface LiveAccount {

@@ -1,4 +1,4 @@
-import { type Tier, tiers } from "../core/model/tier.ts";
+import { type Tier, tiers } from "../core/model/words.ts";
 import { type SettingName, toEnv } from "../settings/config.ts";
 import { disposableKey } from "./accepted.ts";
 import { type Deployment, memberOf, type Resource, type Stack, stageOf } from "./deployment.ts";

@@ -21,7 +21,7 @@ export {
   Unavailable,
   WorkerStopping,
 } from "../core/model/errors.ts";
-export type { Tier } from "../core/model/tier.ts";
+export type { Tier } from "../core/model/words.ts";
 export { currentTask, traceHeaders } from "../core/task/ambient.ts";
 export type { SignalUrlOptions, TaskContext, TaskLog } from "../core/task/context.ts";
 export {

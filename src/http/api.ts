@@ -1,10 +1,9 @@
-import { type Identity, type Role, readsAs, roles } from "../core/model/identity.ts";
 import { tenantPattern, withoutSecrets } from "../core/model/keys.ts";
 import { Problem } from "../core/model/problem.ts";
+import { type Identity, type Role, readsAs, roles } from "../core/model/words.ts";
 import { isCorrelationId } from "../core/pipeline/submit/submit-ports.ts";
 import { wholeDeployment } from "../core/ports/audit.ts";
-import type { Log, SpanStart, Tracing } from "../core/ports/tasks.ts";
-import { isTraceparent } from "../core/ports/tracing.ts";
+import { isTraceparent, type Log, type SpanStart, type Tracing } from "../core/ports/tasks.ts";
 import type { ApiResponse, Call } from "./call.ts";
 import type { AuthorizerContext, GatewayEvent } from "./event.ts";
 import { problemResponse } from "./problem.ts";

@@ -1,9 +1,9 @@
 import * as z from "zod";
 import type { AuditEntry as AuditView } from "../acts/views.ts";
-import type { Identity } from "../core/model/identity.ts";
 import { tenantPattern, withoutSecrets } from "../core/model/keys.ts";
 import { Problem, problemCodes } from "../core/model/problem.ts";
 import { iso } from "../core/model/record.ts";
+import type { Identity } from "../core/model/words.ts";
 import { type AuditEntry, type AuditLog, wholeDeployment } from "../core/ports/audit.ts";
 import type { Clock, NewId } from "../core/ports/tasks.ts";
 import { type ApiPorts, type HandlersOf, identify, problemOf } from "./api.ts";

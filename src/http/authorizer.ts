@@ -1,5 +1,4 @@
 import { PortUnavailable } from "../core/model/errors.ts";
-import { type Identity, roles } from "../core/model/identity.ts";
 import {
   bearerToken,
   hashSecret,
@@ -9,6 +8,7 @@ import {
   useNotedEveryMs,
 } from "../core/model/keys.ts";
 import { iso } from "../core/model/record.ts";
+import { type Identity, roles } from "../core/model/words.ts";
 import type { ApiKeys, Clock, Log } from "../core/ports/tasks.ts";
 import { within } from "../util/within.ts";
 import type { AuthorizerContext } from "./event.ts";

@@ -1,8 +1,7 @@
 import * as z from "zod";
 import type { ControlPorts } from "../core/control/control.ts";
 import { matchTasksByFilter, matchTasksByIds, type TaskAction } from "../core/control/match-tasks.ts";
-import { statuses } from "../core/model/status.ts";
-import { tiers } from "../core/model/tier.ts";
+import { statuses, tiers } from "../core/model/words.ts";
 import { submitFields } from "../core/pipeline/submit/submit-body.ts";
 import type { ApiPorts, HandlersOf } from "./api.ts";
 import {

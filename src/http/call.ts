@@ -1,4 +1,4 @@
-import type { Identity } from "../core/model/identity.ts";
+import type { Identity } from "../core/model/words.ts";
 import type { GatewayEvent } from "./event.ts";
 
 /** The answer to a request. */

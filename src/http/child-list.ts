@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { FindTaskPorts } from "../acts/task-of-key.ts";
 import { listChildren } from "../core/control/list.ts";
-import { statuses } from "../core/model/status.ts";
+import { statuses } from "../core/model/words.ts";
 import type { FamilyReadPorts } from "../core/pipeline/end/child-results.ts";
 import { identify } from "./api.ts";
 import type { ApiResponse, Call } from "./call.ts";

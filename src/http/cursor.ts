@@ -1,6 +1,6 @@
 import { canonicalJson } from "../core/model/idempotency.ts";
-import type { Identity } from "../core/model/identity.ts";
 import { Problem } from "../core/model/problem.ts";
+import type { Identity } from "../core/model/words.ts";
 import { createHmac, timingSafeEqual } from "../util/node-crypto.ts";
 import type { ApiResponse, Call } from "./call.ts";
 

@@ -1,7 +1,7 @@
 import { taskIn } from "../acts/task.ts";
 import type { FindTaskPorts } from "../acts/task-of-key.ts";
-import type { Identity } from "../core/model/identity.ts";
 import type { TaskRecord } from "../core/model/record.ts";
+import type { Identity } from "../core/model/words.ts";
 import type { Call } from "./call.ts";
 
 /**

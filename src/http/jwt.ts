@@ -1,7 +1,7 @@
 import { createRemoteJWKSet, customFetch, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from "jose";
 import { PortUnavailable } from "../core/model/errors.ts";
-import { type Identity, type Role, roles, type TokenRole } from "../core/model/identity.ts";
 import { tenantPattern } from "../core/model/keys.ts";
+import { type Identity, type Role, roles, type TokenRole } from "../core/model/words.ts";
 import type { Clock } from "../core/ports/tasks.ts";
 import { type Config, isSafeUrl } from "../settings/config.ts";
 

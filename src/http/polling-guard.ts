@@ -1,5 +1,5 @@
-import type { Identity } from "../core/model/identity.ts";
 import { Problem } from "../core/model/problem.ts";
+import type { Identity } from "../core/model/words.ts";
 import type { Clock } from "../core/ports/tasks.ts";
 
 /** Maximum number of polls per second of one caller for one task. */

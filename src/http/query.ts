@@ -1,11 +1,9 @@
 import * as z from "zod";
 import type { TaskFilter } from "../core/control/list.ts";
+import { halfCharacter, longestKey } from "../core/model/idempotency.ts";
 import { parseInput } from "../core/model/invalid.ts";
 import { endOfTimeMs, iso } from "../core/model/record.ts";
-import { statuses } from "../core/model/status.ts";
-import { tiers } from "../core/model/tier.ts";
-import { longestKey } from "../core/model/unique-key.ts";
-import { halfCharacter } from "../core/model/well-formed.ts";
+import { statuses, tiers } from "../core/model/words.ts";
 import { parseTime } from "../util/time-text.ts";
 import type { Call } from "./call.ts";
 

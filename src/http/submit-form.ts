@@ -1,6 +1,6 @@
 import { nameFiles, type SentFile, type SentUploads, sentFacts } from "../core/extras/files/uploads.ts";
-import type { Identity } from "../core/model/identity.ts";
 import { Problem } from "../core/model/problem.ts";
+import type { Identity } from "../core/model/words.ts";
 import { maxFiles, namePattern } from "../core/task/file-options.ts";
 import { bodyBytes, parseBody, textOf } from "./body.ts";
 import type { Call } from "./call.ts";

@@ -1,5 +1,5 @@
 import type { TaskRecord } from "../core/model/record.ts";
-import { isTerminal } from "../core/model/status.ts";
+import { isTerminal } from "../core/model/words.ts";
 import type { OpenTasks } from "../core/ports/tasks.ts";
 import type { MemoryRecords } from "./records.ts";
 

@@ -1,5 +1,5 @@
 import { type DeadLetterMessage, messageText, type Ticket } from "../core/model/envelope.ts";
-import { type Tier, tiers } from "../core/model/tier.ts";
+import { type Tier, tiers } from "../core/model/words.ts";
 import type { DeadLetterQueues, ReceivedDeadLetter } from "../core/ports/queues.ts";
 import type { Clock, Delivery, MainQueue, Outgoing, QueueDepth, QueueDepths, Queues } from "../core/ports/tasks.ts";
 import { Heap } from "../util/heap.ts";

@@ -1,4 +1,4 @@
-import { type Tier, tiers } from "../core/model/tier.ts";
+import { type Tier, tiers } from "../core/model/words.ts";
 import type { RetryCounts } from "../core/ports/tasks.ts";
 import type { MemoryRecords } from "./records.ts";
 

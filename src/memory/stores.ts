@@ -1,5 +1,5 @@
 import { followers } from "../core/extras/list.ts";
-import { tiers } from "../core/model/tier.ts";
+import { tiers } from "../core/model/words.ts";
 import { lateCode } from "../core/pipeline/work/late-code.ts";
 import type { Rules } from "../core/schedules/ports.ts";
 import { MemoryAuditLog } from "./audit.ts";

@@ -1,4 +1,4 @@
-import type { Tier } from "../core/model/tier.ts";
+import type { Tier } from "../core/model/words.ts";
 import type { WorkQueues } from "../core/ports/queues.ts";
 import type { Clock, Delivery } from "../core/ports/tasks.ts";
 import type { MemoryQueues } from "./queues.ts";

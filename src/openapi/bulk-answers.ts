@@ -1,8 +1,8 @@
 import * as z from "zod";
 import type { DryRun, QueueView, StartedOperation } from "../acts/views.ts";
 import type { OperationView } from "../core/control/operation.ts";
-import type { Tier } from "../core/model/tier.ts";
-import type { ReconcilePass } from "../core/schedules/reconcile-state.ts";
+import type { Tier } from "../core/model/words.ts";
+import type { ReconcilePass } from "../core/schedules/reconcile.ts";
 import { accepted, byTenant } from "./answers.ts";
 import { object, viewOf } from "./json-schema.ts";
 import { problem } from "./problems.ts";

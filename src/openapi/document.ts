@@ -1,6 +1,6 @@
 import type * as z from "zod";
-import type { Role } from "../core/model/identity.ts";
 import type { ProblemCode } from "../core/model/problem.ts";
+import type { Role } from "../core/model/words.ts";
 import type { Catalog } from "../core/task/catalog.ts";
 import { type ApiRoute, apiRoutes, isChange, isOpen } from "../http/routes.ts";
 import { descriptions } from "./descriptions.ts";

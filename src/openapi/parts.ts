@@ -1,6 +1,6 @@
 import { longestWaitSeconds } from "../core/control/task-ends.ts";
 import { type ProblemCode, problemCodes } from "../core/model/problem.ts";
-import { tiers } from "../core/model/tier.ts";
+import { tiers } from "../core/model/words.ts";
 import { type Json, refOf } from "./json-schema.ts";
 import { problem } from "./problems.ts";
 

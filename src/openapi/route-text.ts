@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import type { Meaning, Tag, Text } from "../acts/act.ts";
-import type { Role } from "../core/model/identity.ts";
 import type { ProblemCode } from "../core/model/problem.ts";
+import type { Role } from "../core/model/words.ts";
 import type { AnyRouteName } from "../http/routes.ts";
 import type { Json } from "./json-schema.ts";
 import type { HeaderName, ParameterName } from "./parts.ts";

@@ -1,6 +1,5 @@
 import * as z from "zod";
-import { statuses } from "../core/model/status.ts";
-import { tiers } from "../core/model/tier.ts";
+import { statuses, tiers } from "../core/model/words.ts";
 import { object } from "./json-schema.ts";
 
 /* Types of fields that many answers have. */

@@ -1,4 +1,4 @@
-import type { Tier } from "../core/model/tier.ts";
+import type { Tier } from "../core/model/words.ts";
 import type { Random } from "../core/ports/tasks.ts";
 
 /** Arrival times of requests that submit tasks, in seconds from the start, in ascending order. */

@@ -1,4 +1,4 @@
-import { tiers } from "../core/model/tier.ts";
+import { tiers } from "../core/model/words.ts";
 import { containerAlarms, containerCost } from "./containers.ts";
 import { familyLoad } from "./families.ts";
 import { hoursPerMonth, idlePolls, type PriceName, type Prices, prices, secondsPerMonth } from "./figures.ts";

@@ -1,4 +1,4 @@
-import { type Tier, tiers } from "../core/model/tier.ts";
+import { type Tier, tiers } from "../core/model/words.ts";
 import { defaultConcurrency } from "../settings/config.ts";
 import { type Arrivals, randomArrivals } from "./arrivals.ts";
 import { type DurationSource, Durations } from "./durations.ts";

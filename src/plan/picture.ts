@@ -1,4 +1,4 @@
-import { type Tier, tiers } from "../core/model/tier.ts";
+import { type Tier, tiers } from "../core/model/words.ts";
 import type { TierSeries } from "./gauges.ts";
 import type { Outcome } from "./simulate.ts";
 import { clockTime, duration, whole } from "./wording.ts";

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { longestWaitSeconds } from "../core/control/task-ends.ts";
 import { maxCalls } from "../core/extras/steps/attempt-steps.ts";
 import { largestFileBytes } from "../core/model/stored-file.ts";
-import { type Tier, tiers } from "../core/model/tier.ts";
+import { type Tier, tiers } from "../core/model/words.ts";
 import { maxEntries } from "../core/pipeline/submit/submit-body.ts";
 import { maxFiles } from "../core/task/file-options.ts";
 import { maxPermits, maxStarts } from "../core/task/type-limits.ts";

@@ -1,4 +1,4 @@
-import type { Tier } from "../core/model/tier.ts";
+import type { Tier } from "../core/model/words.ts";
 import type { Random } from "../core/ports/tasks.ts";
 import { decideRetry } from "../core/task/retry.ts";
 import type { Arrivals } from "./arrivals.ts";

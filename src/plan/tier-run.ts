@@ -1,4 +1,4 @@
-import type { Tier } from "../core/model/tier.ts";
+import type { Tier } from "../core/model/words.ts";
 import { Backlog } from "./backlog.ts";
 import type { DurationSource } from "./durations.ts";
 import { limits } from "./figures.ts";

@@ -1,5 +1,4 @@
-import { tokenRoles } from "../core/model/identity.ts";
-import { type Tier, tiers } from "../core/model/tier.ts";
+import { type Tier, tiers, tokenRoles } from "../core/model/words.ts";
 import {
   allowedHosts,
   arn,

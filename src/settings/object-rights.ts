@@ -7,7 +7,7 @@
 export type ObjectAction = "GetObject" | "PutObject" | "DeleteObject" | "AbortMultipartUpload";
 
 /**
- * Patterns of the keys in `src/core/model/blob-keys.ts`, by the kind of object. The first part of a key is the tenant.
+ * Patterns of the keys in `src/core/ports/blob.ts`, by the kind of object. The first part of a key is the tenant.
  */
 export const objectKeys = { inputs: "*/input-*", results: "*/result-*", uploads: "*/uploads/*" } as const;
 

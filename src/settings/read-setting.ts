@@ -1,5 +1,4 @@
-import { type Role, roles } from "../core/model/identity.ts";
-import { type Tier, tiers } from "../core/model/tier.ts";
+import { type Role, roles, type Tier, tiers } from "../core/model/words.ts";
 import { parseAllowedHost } from "../core/notify/allowed-hosts.ts";
 import type { SecretSource } from "../core/task/environment.ts";
 

@@ -1,5 +1,4 @@
-import type { Identity } from "../core/model/identity.ts";
-import type { Tier } from "../core/model/tier.ts";
+import type { Identity, Tier } from "../core/model/words.ts";
 import type { Random } from "../core/ports/tasks.ts";
 import type { ScheduleView } from "../core/schedules/schedule-record.ts";
 import type { DefinedTask, TaskType } from "../core/task/task.ts";

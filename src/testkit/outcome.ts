@@ -7,8 +7,8 @@ import {
   type TaskKey,
   type TaskRecord,
 } from "../core/model/record.ts";
-import type { Status } from "../core/model/status.ts";
 import { noteView } from "../core/model/task-view.ts";
+import type { Status } from "../core/model/words.ts";
 import { onFailedId } from "../core/pipeline/end/on-failed-of.ts";
 import { attemptsOf, resultOf } from "../core/pipeline/end/view.ts";
 import { FileResult, type OutcomeResult } from "../core/task/result.ts";

@@ -1,6 +1,6 @@
 import type { Attempt, TaskRecord } from "../core/model/record.ts";
 import { firstPlaceIn } from "../core/model/stack.ts";
-import type { Status } from "../core/model/status.ts";
+import type { Status } from "../core/model/words.ts";
 import type { Step, Track } from "./track.ts";
 
 /** Writes what happened to a task: one line for each step, and for the start and the end of each attempt. */

@@ -3,10 +3,9 @@ import { type SentFile, sentFacts, storeFiles } from "../core/extras/files/uploa
 import { FlowBook } from "../core/extras/limits/flow-book.ts";
 import { limiter, loadLimits } from "../core/extras/limits/index.ts";
 import { signal } from "../core/extras/steps/signal.ts";
-import type { Identity } from "../core/model/identity.ts";
 import { parseLineCheck } from "../core/model/read-envelope.ts";
 import { iso, type TaskKey, type TaskRecord } from "../core/model/record.ts";
-import { type Tier, tiers } from "../core/model/tier.ts";
+import { type Identity, type Tier, tiers } from "../core/model/words.ts";
 import { submit } from "../core/pipeline/submit/submit.ts";
 import type { SubmitCall } from "../core/pipeline/submit/submit-ports.ts";
 import { redriveBatch } from "../core/pipeline/work/redrive.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { GatheredQueues } from "../../src/aws/gathered-queues.ts";
 import { PortUnavailable } from "../../src/core/model/errors.ts";
-import type { Tier } from "../../src/core/model/tier.ts";
+import type { Tier } from "../../src/core/model/words.ts";
 import type { Outgoing } from "../../src/core/ports/tasks.ts";
 import { envelopeOf, newRecord } from "../support/memory-pipeline.ts";
 

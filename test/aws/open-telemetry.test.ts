@@ -10,7 +10,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { observed } from "../../src/aws/observed.ts";
 import { createTracing } from "../../src/aws/tracing.ts";
 import { submitChild } from "../../src/core/extras/children/child.ts";
-import { noTracing } from "../../src/core/ports/tracing.ts";
+import { noTracing } from "../../src/core/ports/tasks.ts";
 import { submitApi } from "../../src/http/submit.ts";
 import { echo, memoryPipeline, typeOf } from "../support/memory-pipeline.ts";
 import { ask } from "../support/served.ts";

@@ -5,7 +5,7 @@ import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { afterAll, expect, test } from "vitest";
 import { bundle } from "../../lib/esbuild.ts";
 import { DynamoRecords } from "../../src/aws/records.ts";
-import { tiers } from "../../src/core/model/tier.ts";
+import { tiers } from "../../src/core/model/words.ts";
 import { toCatalog } from "../../src/core/task/to-catalog.ts";
 import { startEventSource, type Target } from "../../src/local/lambda/event-source.ts";
 import { accountId } from "../../src/local/sqs/queue-message.ts";

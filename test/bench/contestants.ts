@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildSync, type Metafile } from "esbuild";
 import { buildCode, buildOptions, buildThreads } from "../../lib/esbuild.ts";
-import { tiers } from "../../src/core/model/tier.ts";
+import { tiers } from "../../src/core/model/words.ts";
 import { toCatalog } from "../../src/core/task/to-catalog.ts";
 import { leanClients } from "../../src/installed/installation.ts";
 import { toEnv } from "../../src/settings/config.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { type Tier, tiers } from "../../src/core/model/tier.ts";
+import { type Tier, tiers } from "../../src/core/model/words.ts";
 import { dlqName } from "../../src/local/deployment/resources.ts";
 import { differences } from "./check.ts";
 import type { ChaosClient } from "./client.ts";

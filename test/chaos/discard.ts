@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { tiers } from "../../src/core/model/tier.ts";
+import { tiers } from "../../src/core/model/words.ts";
 import type { ChaosClient } from "./client.ts";
 import { callers, type Planned } from "./workload.ts";
 

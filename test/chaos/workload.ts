@@ -1,4 +1,4 @@
-import { tiers } from "../../src/core/model/tier.ts";
+import { tiers } from "../../src/core/model/words.ts";
 
 /** The callers of the run. Each lists its tasks by itself: the submitter has an index of its own. */
 export const callers = [

@@ -4,7 +4,7 @@ import type { AuditFilter } from "../../src/client/audit-calls.ts";
 import type { SubscribeOptions } from "../../src/client/push.ts";
 import type { Receivers } from "../../src/client/receiver-calls.ts";
 import type { UniqueOptions } from "../../src/client/submit-options.ts";
-import { uniqueModes } from "../../src/core/model/unique-key.ts";
+import { uniqueModes } from "../../src/core/model/idempotency.ts";
 import type { channelSchema } from "../../src/core/notify/open-channel.ts";
 import type { submitFields } from "../../src/core/pipeline/submit/submit-body.ts";
 import type { UniqueOptions as OfHandlers } from "../../src/core/task/handler-submit.ts";

@@ -13,7 +13,7 @@ import type { SQSRecord } from "aws-lambda";
 import { s3Blobs } from "../../src/aws/blobs.ts";
 import { queueClient, schedulerClient, tableClient } from "../../src/aws/clients.ts";
 import { DynamoTable } from "../../src/aws/dynamo-table.ts";
-import { type Tier, tiers } from "../../src/core/model/tier.ts";
+import { type Tier, tiers } from "../../src/core/model/words.ts";
 import type { Clock, FirePayload } from "../../src/core/ports/tasks.ts";
 import { createTable } from "../../src/local/dynamodb/create-table.ts";
 import { startTable } from "../../src/local/dynamodb/table.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { cloudWatchClient } from "../../src/aws/cloudwatch-client.ts";
 import { CloudWatchQueueAges } from "../../src/aws/queue-ages.ts";
-import { type Tier, tiers } from "../../src/core/model/tier.ts";
+import { type Tier, tiers } from "../../src/core/model/words.ts";
 import { startCloudWatch } from "../../src/local/cloudwatch/cloudwatch.ts";
 import { startSqs } from "../../src/local/sqs/sqs.ts";
 import { systemClock } from "../../src/local/time/clock.ts";

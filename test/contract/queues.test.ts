@@ -4,7 +4,7 @@ import { deliveryOf } from "../../src/aws/deliveries.ts";
 import { GatheredQueues } from "../../src/aws/gathered-queues.ts";
 import { SqsQueueDepths } from "../../src/aws/queue-depths.ts";
 import { SqsQueues } from "../../src/aws/queues.ts";
-import type { Tier } from "../../src/core/model/tier.ts";
+import type { Tier } from "../../src/core/model/words.ts";
 import type { DeadLetterQueues } from "../../src/core/ports/queues.ts";
 import type { MainQueue } from "../../src/core/ports/tasks.ts";
 import { FakeClock } from "../../src/memory/clock.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { DeadLetterMessage } from "../../src/core/model/envelope.ts";
 import { parseDeadLetter, parseEnvelope } from "../../src/core/model/read-envelope.ts";
-import { type Tier, tiers } from "../../src/core/model/tier.ts";
+import { type Tier, tiers } from "../../src/core/model/words.ts";
 import type { DeadLetterQueues, ReceivedDeadLetter } from "../../src/core/ports/queues.ts";
 import type { Delivery, Outgoing, QueueDepths, Queues } from "../../src/core/ports/tasks.ts";
 import { envelopeOf, newRecord } from "../support/memory-pipeline.ts";

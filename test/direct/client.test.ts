@@ -5,7 +5,7 @@ import { createClient } from "../../src/client/index.ts";
 import { createGate } from "../../src/core/limits/gate.ts";
 import { parseLimits } from "../../src/core/limits/parse-limits.ts";
 import { PortUnavailable } from "../../src/core/model/errors.ts";
-import { noTracing } from "../../src/core/ports/tracing.ts";
+import { noTracing } from "../../src/core/ports/tasks.ts";
 import { parseCatalog } from "../../src/core/task/catalog.ts";
 import { knownTypes } from "../../src/core/task/known-types.ts";
 import { defineTask, type TaskType } from "../../src/core/task/task.ts";

@@ -1,4 +1,4 @@
-import type { Role } from "../../src/core/model/identity.ts";
+import type { Role } from "../../src/core/model/words.ts";
 
 /*
  * The owners of texts. Each secret names its tenant and the caller who sent it. Ids, tokens and cursors belong to the

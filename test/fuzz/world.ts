@@ -3,7 +3,7 @@ import { noLimits } from "../../src/core/limits/limits.ts";
 import { PermanentError } from "../../src/core/model/errors.ts";
 import { systemTenant } from "../../src/core/model/internal-names.ts";
 import { iso } from "../../src/core/model/record.ts";
-import { tiers } from "../../src/core/model/tier.ts";
+import { tiers } from "../../src/core/model/words.ts";
 import { callbackFault } from "../../src/core/notify/callback-url.ts";
 import { type NotifyPorts, notify } from "../../src/core/notify/notify.ts";
 import { fire } from "../../src/core/schedules/fire.ts";

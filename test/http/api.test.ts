@@ -1,8 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { Overtaken, PortUnavailable } from "../../src/core/model/errors.ts";
 import { Problem, type ProblemCode, problemCodes } from "../../src/core/model/problem.ts";
-import type { Tracing } from "../../src/core/ports/tasks.ts";
-import { noTracing } from "../../src/core/ports/tracing.ts";
+import { noTracing, type Tracing } from "../../src/core/ports/tasks.ts";
 import { createRouter, identify } from "../../src/http/api.ts";
 import { KeptLog } from "../support/memory-pipeline.ts";
 import { ada, ask, gina, olga, problem, sam } from "../support/served.ts";

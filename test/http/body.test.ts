@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { noTracing } from "../../src/core/ports/tracing.ts";
+import { noTracing } from "../../src/core/ports/tasks.ts";
 import { createRouter } from "../../src/http/api.ts";
 import { deepestBody, jsonBody, largestBodyBytes, optionalJsonBody } from "../../src/http/body.ts";
 import { KeptLog } from "../support/memory-pipeline.ts";

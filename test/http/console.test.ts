@@ -1,6 +1,6 @@
 import { gunzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { noTracing } from "../../src/core/ports/tracing.ts";
+import { noTracing } from "../../src/core/ports/tasks.ts";
 import { type ConsolePorts, consoleApi, consoleSettingNames, consoleSettings } from "../../src/http/console.ts";
 import { serve } from "../../src/http/serve.ts";
 import { fromEnv } from "../../src/settings/config.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { inputKey, resultKey, uploadKey } from "../../src/core/model/blob-keys.ts";
+import { inputKey, resultKey, uploadKey } from "../../src/core/ports/blob.ts";
 import { newRecord } from "../support/memory-pipeline.ts";
 import { allOf, inService, resources, type Statement, stage, synthesize } from "./synthesis.ts";
 

@@ -9,7 +9,7 @@ import {
   type TierOptions,
 } from "../../lib/capacity.ts";
 import { type ProfileName, profiles } from "../../lib/profile.ts";
-import { type Tier, tiers } from "../../src/core/model/tier.ts";
+import { type Tier, tiers } from "../../src/core/model/words.ts";
 import { defaultConcurrency, type PerTier } from "../../src/settings/config.ts";
 import { allOf, synthesize } from "./synthesis.ts";
 

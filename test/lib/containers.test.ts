@@ -8,7 +8,7 @@ import { inSteps, outSteps } from "../../lib/container-scaling.ts";
 import type { ContainerOptions } from "../../lib/containers.ts";
 import { runbookSections } from "../../lib/observability/alarms.ts";
 import { title } from "../../lib/per-tier.ts";
-import { tiers } from "../../src/core/model/tier.ts";
+import { tiers } from "../../src/core/model/words.ts";
 import { defineTask } from "../../src/core/task/task.ts";
 import { fromEnv } from "../../src/settings/config.ts";
 import { evaluate } from "./metric-math.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { title } from "../../lib/per-tier.ts";
-import { tiers } from "../../src/core/model/tier.ts";
+import { tiers } from "../../src/core/model/words.ts";
 import { allOf, inData, inService, type Resource, resources, stage } from "./synthesis.ts";
 
 const dev = stage("dev");

@@ -2,7 +2,7 @@ import { Duration } from "aws-cdk-lib";
 import { describe, expect, test } from "vitest";
 import { title } from "../../lib/per-tier.ts";
 import { intervalMs, longestWaitSeconds } from "../../src/core/control/task-ends.ts";
-import { tiers } from "../../src/core/model/tier.ts";
+import { tiers } from "../../src/core/model/words.ts";
 import { statusTimeoutSeconds } from "../../src/settings/config.ts";
 import { allOf, inService, resources, type Synthesis, stage, synthesize } from "./synthesis.ts";
 

@@ -1,7 +1,7 @@
 import { fullDiff, ResourceImpact } from "@aws-cdk/cloudformation-diff";
 import { describe, expect, test } from "vitest";
 import { title } from "../../lib/per-tier.ts";
-import { tiers } from "../../src/core/model/tier.ts";
+import { tiers } from "../../src/core/model/words.ts";
 import {
   deployments,
   type ResourceJson,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { noTracing } from "../../src/core/ports/tracing.ts";
+import { noTracing } from "../../src/core/ports/tasks.ts";
 import { createRouter } from "../../src/http/api.ts";
 import { addConsoleLinkRoute, consoleLink } from "../../src/local/server/console-link.ts";
 import { KeptLog } from "../support/memory-pipeline.ts";

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { TaskFilter } from "../../src/core/control/list.ts";
 import { searchTasks } from "../../src/core/control/search.ts";
-import type { Identity } from "../../src/core/model/identity.ts";
 import { searchTerms, type TaskRecord } from "../../src/core/model/record.ts";
+import type { Identity } from "../../src/core/model/words.ts";
 import type { ListQuery, Page } from "../../src/core/ports/tasks.ts";
 import { FakeClock } from "../../src/memory/clock.ts";
 import { MemoryRecords } from "../../src/memory/records.ts";

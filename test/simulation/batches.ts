@@ -1,6 +1,6 @@
 import { fingerprint } from "../../src/core/model/idempotency.ts";
-import type { Identity } from "../../src/core/model/identity.ts";
 import type { TaskRecord } from "../../src/core/model/record.ts";
+import type { Identity } from "../../src/core/model/words.ts";
 import { portsFor } from "./ports.ts";
 import { problemCode, serve } from "./serve.ts";
 import type { World } from "./world.ts";

@@ -1,4 +1,4 @@
-import type { Identity } from "../../src/core/model/identity.ts";
+import type { Identity } from "../../src/core/model/words.ts";
 import { pause as wait } from "./batches.ts";
 import { callSubmit, identities } from "./clients.ts";
 import type { Step } from "./plans.ts";

@@ -1,6 +1,5 @@
-import type { Identity } from "../../src/core/model/identity.ts";
 import type { TaskRecord } from "../../src/core/model/record.ts";
-import { tiers } from "../../src/core/model/tier.ts";
+import { type Identity, tiers } from "../../src/core/model/words.ts";
 import { isAccepted, passing, pause, submitTogether } from "./batches.ts";
 import { mend } from "./mend.ts";
 import { drawOwnTask, familyType, type TaskPlan } from "./plans.ts";

@@ -19,8 +19,8 @@ import * as change from "../../src/core/model/change.ts";
 import * as errors from "../../src/core/model/errors.ts";
 import * as problem from "../../src/core/model/problem.ts";
 import * as record from "../../src/core/model/record.ts";
-import * as status from "../../src/core/model/status.ts";
 import * as suspension from "../../src/core/model/suspension.ts";
+import * as status from "../../src/core/model/words.ts";
 import * as notify from "../../src/core/notify/notify.ts";
 import * as requestSweep from "../../src/core/pipeline/end/request-own-task.ts";
 import * as view from "../../src/core/pipeline/end/view.ts";
@@ -28,9 +28,9 @@ import * as submit from "../../src/core/pipeline/submit/submit.ts";
 import * as batch from "../../src/core/pipeline/submit/submit-batch.ts";
 import * as checks from "../../src/core/pipeline/submit/usual-submit.ts";
 import * as attempt from "../../src/core/pipeline/work/attempt.ts";
-import * as drain from "../../src/core/pipeline/work/drain.ts";
 import * as late from "../../src/core/pipeline/work/late-code.ts";
 import * as redrive from "../../src/core/pipeline/work/redrive.ts";
+import * as drain from "../../src/core/pipeline/work/work.ts";
 import * as work from "../../src/core/pipeline/work/work.ts";
 import * as fire from "../../src/core/schedules/fire.ts";
 import * as reconcile from "../../src/core/schedules/reconcile.ts";
@@ -97,7 +97,7 @@ const paths: Record<keyof Core, string> = {
   checks: "pipeline/submit/usual-submit.ts",
   control: "control/control.ts",
   actOnDeadLetter: "control/act-on-task.ts",
-  drain: "pipeline/work/drain.ts",
+  drain: "pipeline/work/work.ts",
   errors: "model/errors.ts",
   extras: "extras/list.ts",
   fire: "schedules/fire.ts",
@@ -114,7 +114,7 @@ const paths: Record<keyof Core, string> = {
   reconcile: "schedules/reconcile.ts",
   signal: "extras/steps/signal.ts",
   spawnChild: "extras/children/child.ts",
-  status: "model/status.ts",
+  status: "model/words.ts",
   submit: "pipeline/submit/submit.ts",
   submitBatch: "pipeline/submit/submit-batch.ts",
   suspension: "model/suspension.ts",

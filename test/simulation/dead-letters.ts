@@ -1,5 +1,5 @@
 import type { DeadLetterMessage } from "../../src/core/model/envelope.ts";
-import type { Tier } from "../../src/core/model/tier.ts";
+import type { Tier } from "../../src/core/model/words.ts";
 import type { SubmitPorts } from "../../src/core/pipeline/submit/submit-ports.ts";
 import type { DeadLetterQueues } from "../../src/core/ports/queues.ts";
 import type { TaskContext } from "../../src/core/task/context.ts";

@@ -1,4 +1,4 @@
-import type { Tier } from "../../src/core/model/tier.ts";
+import type { Tier } from "../../src/core/model/words.ts";
 import type { Process } from "./scheduler.ts";
 
 /** One call of one of the functions: the unit that holds leases, and whose port calls belong together. */

@@ -1,5 +1,5 @@
 import type { Attempt, TaskRecord } from "../../src/core/model/record.ts";
-import { tiers } from "../../src/core/model/tier.ts";
+import { tiers } from "../../src/core/model/words.ts";
 import { isBeside } from "../../src/core/pipeline/send/parts.ts";
 import type { Part } from "../../src/core/ports/tasks.ts";
 import type { World } from "./world.ts";

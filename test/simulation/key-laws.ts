@@ -1,5 +1,5 @@
-import type { Identity } from "../../src/core/model/identity.ts";
 import type { TaskRecord } from "../../src/core/model/record.ts";
+import type { Identity } from "../../src/core/model/words.ts";
 import type { Lives, Watched } from "./lives.ts";
 
 type Answered = Pick<TaskRecord, "tenant_id" | "task_id" | "created_at">;

@@ -1,6 +1,5 @@
 import type { Field, TaskRecord } from "../../src/core/model/record.ts";
-import { type Status, transitions } from "../../src/core/model/status.ts";
-import type { AttemptOutcome } from "../../src/core/model/words.ts";
+import { type AttemptOutcome, type Status, transitions } from "../../src/core/model/words.ts";
 import type { Core } from "./core.ts";
 import type { Invocation } from "./invocation.ts";
 import { lostType } from "./plans.ts";

@@ -290,7 +290,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "the attempts of a process that ends are not given back",
-    file: "pipeline/work/drain.ts",
+    file: "pipeline/work/work.ts",
     in: "now",
     find: "    for (const call of [...this.#attempts]) call();\n",
     replace: "",
@@ -682,14 +682,14 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "each round's end has the same id",
-    file: "model/end-id.ts",
+    file: "model/idempotency.ts",
     in: "endId",
     find: "[tenant_id, task_id, created_at, round]",
     replace: "[tenant_id, task_id, created_at]",
   },
   {
     name: "a later task under the same key has the ends of the earlier one",
-    file: "model/end-id.ts",
+    file: "model/idempotency.ts",
     in: "endId",
     find: "[tenant_id, task_id, created_at, round]",
     replace: "[tenant_id, task_id, round]",

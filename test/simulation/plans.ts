@@ -1,5 +1,5 @@
 import type { ErrorKind } from "../../src/core/model/errors.ts";
-import { type Tier, tiers } from "../../src/core/model/tier.ts";
+import { type Tier, tiers } from "../../src/core/model/words.ts";
 import type { Dice } from "./dice.ts";
 import { longStepsType, type StepCall, StepPlanner, type StoredStep, stepTypes } from "./step-plans.ts";
 import type { Theme } from "./weather.ts";

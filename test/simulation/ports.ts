@@ -8,8 +8,14 @@ import type { EndPorts } from "../../src/core/ports/extra.ts";
 import type { Families } from "../../src/core/ports/family.ts";
 import type { WaitQueues } from "../../src/core/ports/flow.ts";
 import type { StepOwner, StepStore, StoredEntry } from "../../src/core/ports/steps.ts";
-import type { Clock, Log, OneOffs, Queues, Watchdog } from "../../src/core/ports/tasks.ts";
-import { noTracing } from "../../src/core/ports/tracing.ts";
+import {
+  type Clock,
+  type Log,
+  noTracing,
+  type OneOffs,
+  type Queues,
+  type Watchdog,
+} from "../../src/core/ports/tasks.ts";
 import { disk } from "../../src/machine/disk.ts";
 import { entryKeyOf } from "./entries.ts";
 import { followFor } from "./follow.ts";

@@ -1,5 +1,5 @@
 import type { TaskRecord } from "../../src/core/model/record.ts";
-import { type Tier, tiers } from "../../src/core/model/tier.ts";
+import { type Tier, tiers } from "../../src/core/model/words.ts";
 import { oneOffName } from "../../src/core/pipeline/send/dispatch.ts";
 import type { World } from "./world.ts";
 

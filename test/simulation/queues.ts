@@ -1,5 +1,5 @@
 import type { DeadLetterMessage, Ticket } from "../../src/core/model/envelope.ts";
-import { type Tier, tiers } from "../../src/core/model/tier.ts";
+import { type Tier, tiers } from "../../src/core/model/words.ts";
 import type { Delivery, Outgoing, QueueDepth, Queues } from "../../src/core/ports/tasks.ts";
 import { maxReceiveCount, workerTimeoutSeconds } from "../../src/settings/config.ts";
 import type { Dice } from "./dice.ts";

@@ -1,4 +1,4 @@
-import { endId } from "../../src/core/model/end-id.ts";
+import { endId } from "../../src/core/model/idempotency.ts";
 import { isInternal } from "../../src/core/model/internal-names.ts";
 import type { TaskKey, TaskRecord } from "../../src/core/model/record.ts";
 import { receiverDeliveryId } from "../../src/core/notify/receivers.ts";

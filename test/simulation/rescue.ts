@@ -1,5 +1,5 @@
 import type { TaskRecord } from "../../src/core/model/record.ts";
-import type { Tier } from "../../src/core/model/tier.ts";
+import type { Tier } from "../../src/core/model/words.ts";
 import type { Life } from "./lives.ts";
 import { flowPortsFor, portsFor } from "./ports.ts";
 import { newInvocation } from "./serve.ts";

@@ -1,6 +1,6 @@
 import { guardMs } from "../../src/core/extras/limits/breaker.ts";
-import type { Identity } from "../../src/core/model/identity.ts";
 import { pauseName } from "../../src/core/model/wait-queue.ts";
+import type { Identity } from "../../src/core/model/words.ts";
 import { pause as wait } from "./batches.ts";
 import { callSubmit, identities } from "./clients.ts";
 import { actOn } from "./flow-operators.ts";

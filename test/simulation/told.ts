@@ -1,6 +1,6 @@
-import { endId } from "../../src/core/model/end-id.ts";
+import { endId } from "../../src/core/model/idempotency.ts";
 import type { TaskKey, TaskRecord } from "../../src/core/model/record.ts";
-import { isTerminal } from "../../src/core/model/status.ts";
+import { isTerminal } from "../../src/core/model/words.ts";
 import type { Notice, WebhookRequest } from "../../src/core/ports/notify.ts";
 import type { Deliveries } from "../../src/core/ports/webhooks.ts";
 import { ReceiverLaws } from "./receivers.ts";

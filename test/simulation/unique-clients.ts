@@ -1,5 +1,5 @@
-import type { Identity } from "../../src/core/model/identity.ts";
 import type { TaskKey } from "../../src/core/model/record.ts";
+import type { Identity } from "../../src/core/model/words.ts";
 import type { Accepted } from "../../src/core/pipeline/submit/submit-ports.ts";
 import { isAccepted, passing, pause } from "./batches.ts";
 import { drawTask, type TaskPlan } from "./plans.ts";

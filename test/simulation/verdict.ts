@@ -1,6 +1,6 @@
 import { systemTenant } from "../../src/core/model/internal-names.ts";
 import type { Attempt, TaskRecord } from "../../src/core/model/record.ts";
-import { isTerminal, type Status } from "../../src/core/model/status.ts";
+import { isTerminal, type Status } from "../../src/core/model/words.ts";
 import { isChildOf } from "../../src/core/pipeline/end/child-results.ts";
 import type { Part } from "../../src/core/ports/tasks.ts";
 import { judgeLetters } from "./dead-letters.ts";

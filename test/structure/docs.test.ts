@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 const fence = /^ *```[\s\S]*?^ *```/gm;
 const repositoryPath = /^(?:bin|docs|examples|lambdas|lib|src|tasks|test)\/[\w./-]*$/;
 
-/** The repository paths in a page's inline code, such as `src/core/model/status.ts`; blocks of code are left out. */
+/** The repository paths in a page's inline code, such as `src/core/model/words.ts`; blocks of code are left out. */
 function pathsIn(page: string): string[] {
   const code = [...page.replaceAll(fence, "").matchAll(/`([^`\n]+)`/g)].map(([, text = ""]) => text);
   return code.flatMap((text) => text.split(/\s+/)).filter((word) => repositoryPath.test(word));

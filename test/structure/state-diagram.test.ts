@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { transitions } from "../../src/core/model/status.ts";
+import { transitions } from "../../src/core/model/words.ts";
 
 /** The arrows of a page's Mermaid state diagram, without those from and to its ends. */
 function arrowsIn(page: string): string[] {

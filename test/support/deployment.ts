@@ -7,9 +7,8 @@ import { ListQueuesCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { DynamoDBDocumentClient, PutCommand } from "@aws-sdk/lib-dynamodb";
 import { title } from "../../lib/per-tier.ts";
 import { keys } from "../../src/aws/table.ts";
-import type { Role } from "../../src/core/model/identity.ts";
 import { hashSecret } from "../../src/core/model/keys.ts";
-import { tiers } from "../../src/core/model/tier.ts";
+import { type Role, tiers } from "../../src/core/model/words.ts";
 import type { EmulatedAccount } from "./emulated-account.ts";
 
 /** Outputs of a deployment, by stack. */

@@ -1,6 +1,6 @@
 import { submitChild } from "../../src/core/extras/children/child.ts";
 import { Problem } from "../../src/core/model/problem.ts";
-import { tiers } from "../../src/core/model/tier.ts";
+import { tiers } from "../../src/core/model/words.ts";
 import type { DefinedTask, TaskType } from "../../src/core/task/task.ts";
 import type { Signal } from "../../src/testkit/kit.ts";
 import { testKit } from "../../src/testkit/kit.ts";

@@ -8,10 +8,10 @@ import {
   onTasks,
   startOperation,
 } from "../../src/core/control/operation.ts";
-import { operationTypes } from "../../src/core/control/operation-types.ts";
+import { operationTypes } from "../../src/core/control/run-operation.ts";
 import { PermanentError } from "../../src/core/model/errors.ts";
 import type { TaskRecord } from "../../src/core/model/record.ts";
-import type { Tier } from "../../src/core/model/tier.ts";
+import type { Tier } from "../../src/core/model/words.ts";
 import { registry } from "../../src/core/task/task.ts";
 import { MemoryDeliveries } from "../../src/memory/deliveries.ts";
 import { MemoryReceivers } from "../../src/memory/receivers.ts";

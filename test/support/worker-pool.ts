@@ -1,5 +1,5 @@
 import { FlowBook } from "../../src/core/extras/limits/flow-book.ts";
-import { tiers } from "../../src/core/model/tier.ts";
+import { tiers } from "../../src/core/model/words.ts";
 import { redriveBatch } from "../../src/core/pipeline/work/redrive.ts";
 import { workBatch } from "../../src/core/pipeline/work/work.ts";
 import type { WorkPorts } from "../../src/core/pipeline/work/work-message.ts";

@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { LetterGroups } from "../../../src/core/control/group-dead-letters.ts";
 import { errorKinds } from "../../../src/core/model/errors.ts";
-import { tiers } from "../../../src/core/model/tier.ts";
+import { tiers } from "../../../src/core/model/words.ts";
 import type { Deployment } from "../../../src/core/schedules/ports.ts";
 import { deploymentName, lastOf, newSince } from "../deployments.ts";
 import { count } from "../format.ts";

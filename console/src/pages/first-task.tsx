@@ -1,8 +1,8 @@
 import { type Signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { TypeView } from "../../../src/acts/views.ts";
-import { isTerminal } from "../../../src/core/model/status.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
+import { isTerminal } from "../../../src/core/model/words.ts";
 import { curlOf } from "../curl.ts";
 import { duration } from "../format.ts";
 import { Action } from "../parts/action.tsx";

@@ -1,5 +1,5 @@
 import type { QueueView } from "../../../src/acts/views.ts";
-import { type Tier, tiers } from "../../../src/core/model/tier.ts";
+import { type Tier, tiers } from "../../../src/core/model/words.ts";
 import { count, duration } from "../format.ts";
 import { useLoad } from "../load.ts";
 import { Curl } from "../parts/curl.tsx";

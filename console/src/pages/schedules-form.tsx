@@ -2,7 +2,7 @@ import { type Signal, useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import type { ScheduleView } from "../../../src/client/schedule-calls.ts";
 import type { InputError } from "../../../src/core/model/problem.ts";
-import { tiers } from "../../../src/core/model/tier.ts";
+import { tiers } from "../../../src/core/model/words.ts";
 import { say } from "../parts/action.tsx";
 import { Failure, Page, Section } from "../parts/layout.tsx";
 import { Options } from "../parts/options.tsx";

@@ -3,7 +3,7 @@ import { useRef } from "preact/hooks";
 import type { TypeView } from "../../../src/acts/views.ts";
 import { ConnectionError } from "../../../src/client/errors.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
-import { tiers } from "../../../src/core/model/tier.ts";
+import { tiers } from "../../../src/core/model/words.ts";
 import { rest } from "../parts/action.tsx";
 import { Curl } from "../parts/curl.tsx";
 import { ChoiceField, TextField } from "../parts/field.tsx";

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { ProblemError } from "../../../src/client/errors.ts";
-import { isTerminal } from "../../../src/core/model/status.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
+import { isTerminal } from "../../../src/core/model/words.ts";
 import { onMessage } from "../live.ts";
 import { type Loaded, useLoad } from "../load.ts";
 import { api, tenant } from "../session.ts";

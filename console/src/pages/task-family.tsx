@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { type Status as StatusName, statuses } from "../../../src/core/model/status.ts";
 import type { ChildrenView, TaskView } from "../../../src/core/model/task-view.ts";
+import { type Status as StatusName, statuses } from "../../../src/core/model/words.ts";
 import { count, counted } from "../format.ts";
 import { useLoad } from "../load.ts";
 import { Curl } from "../parts/curl.tsx";

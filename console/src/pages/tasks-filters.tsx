@@ -1,7 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { statuses } from "../../../src/core/model/status.ts";
-import { tiers } from "../../../src/core/model/tier.ts";
+import { statuses, tiers } from "../../../src/core/model/words.ts";
 import { localTime } from "../format.ts";
 import { addShortcuts } from "../keyboard.ts";
 import { ChoiceFilter, TextFilter, TimeFilter } from "../parts/filter.tsx";

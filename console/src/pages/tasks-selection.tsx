@@ -1,6 +1,6 @@
 import { useEffect } from "preact/hooks";
-import { isTerminal } from "../../../src/core/model/status.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
+import { isTerminal } from "../../../src/core/model/words.ts";
 import { nowMs } from "../clock.ts";
 import { count } from "../format.ts";
 import { Icon } from "../parts/icon.tsx";

@@ -5,7 +5,7 @@ import {
   type Stack,
 } from "@aws-sdk/client-cloudformation";
 import { GetFunctionConfigurationCommand, LambdaClient } from "@aws-sdk/client-lambda";
-import { tiers } from "../../core/model/tier.ts";
+import { tiers } from "../../core/model/words.ts";
 import { fromEnv, type SettingName } from "../../settings/config.ts";
 import { boundedTries } from "../http-handler.ts";
 import { logGroupsOf } from "../task-logs.ts";

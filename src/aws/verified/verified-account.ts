@@ -1,4 +1,4 @@
-import type { Tier } from "../../core/model/tier.ts";
+import type { Tier } from "../../core/model/words.ts";
 
 /** Facts about a deployment in an AWS account. */
 export interface AccountFacts {

@@ -1,4 +1,4 @@
-import { type Tier, tiers } from "../../core/model/tier.ts";
+import { type Tier, tiers } from "../../core/model/words.ts";
 import { type Check, Differs, expectSeen, NotPossible, type Tools } from "./check.ts";
 import { accountOf, sampleOf } from "./samples.ts";
 

@@ -1,5 +1,5 @@
 import type { TaskView } from "../../client/index.ts";
-import { type Tier, tiers } from "../../core/model/tier.ts";
+import { type Tier, tiers } from "../../core/model/words.ts";
 import { type Check, expectSeen, type Tools } from "./check.ts";
 import { inWords, rank, sampleOf } from "./samples.ts";
 

@@ -1,7 +1,6 @@
-import { resultKey } from "../model/blob-keys.ts";
 import { noSuchTask, Problem } from "../model/problem.ts";
 import { iso, statusAt, type TaskKey, type TaskRecord } from "../model/record.ts";
-import type { Blobs } from "../ports/blob.ts";
+import { type Blobs, resultKey } from "../ports/blob.ts";
 import type { Clock, Part, Records } from "../ports/tasks.ts";
 
 export interface AcknowledgePorts {

@@ -2,7 +2,7 @@ import { PortUnavailable } from "../model/errors.ts";
 import { internalTypeNames } from "../model/internal-names.ts";
 import { Problem } from "../model/problem.ts";
 import { iso, statusAt, type TaskRecord } from "../model/record.ts";
-import { isTerminal } from "../model/status.ts";
+import { isTerminal } from "../model/words.ts";
 import { requestSweep } from "../pipeline/end/request-own-task.ts";
 import type { EndPorts } from "../ports/extra.ts";
 import type { Clock, Records } from "../ports/tasks.ts";

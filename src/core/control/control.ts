@@ -4,7 +4,7 @@ import type { Envelope } from "../model/envelope.ts";
 import { Overtaken, PortUnavailable } from "../model/errors.ts";
 import { Problem } from "../model/problem.ts";
 import { iso, longestQueueLifeSeconds, statusAt, type TaskRecord } from "../model/record.ts";
-import { isTerminal, type Status } from "../model/status.ts";
+import { isTerminal, type Status } from "../model/words.ts";
 import { followMarked } from "../pipeline/end/follow-up.ts";
 import { childEnvelope, needsMessage } from "../pipeline/end/keep-for-round.ts";
 import { requestCancelChildren, sweepBeforeNextRound } from "../pipeline/end/request-own-task.ts";

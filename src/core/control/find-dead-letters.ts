@@ -3,7 +3,7 @@ import type { Envelope } from "../model/envelope.ts";
 import type { ErrorKind } from "../model/errors.ts";
 import { Problem } from "../model/problem.ts";
 import { isKept, type TaskRecord } from "../model/record.ts";
-import type { Tier } from "../model/tier.ts";
+import type { Tier } from "../model/words.ts";
 import type { Clock, Page, Records } from "../ports/tasks.ts";
 import type { TenantList } from "../schedules/ports.ts";
 import { mergeTenants, type PageQuery, placeBehind } from "./all-tenants.ts";

@@ -1,10 +1,8 @@
-import type { Identity } from "../model/identity.ts";
+import { hasUniqueKey } from "../model/idempotency.ts";
 import { onFailedName } from "../model/internal-names.ts";
 import { hasEnded, isKept, iso, statusAt, type TaskRecord } from "../model/record.ts";
-import type { Status } from "../model/status.ts";
 import { isSuspended } from "../model/suspension.ts";
-import type { Tier } from "../model/tier.ts";
-import { hasUniqueKey } from "../model/unique-key.ts";
+import type { Identity, Status, Tier } from "../model/words.ts";
 import { childPages, type FamilyReadPorts } from "../pipeline/end/child-results.ts";
 import type { Clock, Page, Records } from "../ports/tasks.ts";
 import type { PageQuery } from "./all-tenants.ts";

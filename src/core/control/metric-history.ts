@@ -1,5 +1,4 @@
-import type { Tier } from "../model/tier.ts";
-import type { AlarmState } from "../model/words.ts";
+import type { AlarmState, Tier } from "../model/words.ts";
 
 /** The metrics of a history: those from which an operator sees what a deployment does and where it waits. */
 export const historyMetrics = [

@@ -1,10 +1,8 @@
 import type { CountRequest } from "../limits/gate.ts";
 import { taskIdOf } from "../model/idempotency.ts";
-import type { Identity } from "../model/identity.ts";
 import { internalTypeNames, systemTenant } from "../model/internal-names.ts";
 import { isKept, iso, longestQueueLifeSeconds, statusAt, type TaskKey, type TaskRecord } from "../model/record.ts";
-import { isTerminal, type Status } from "../model/status.ts";
-import type { Tier } from "../model/tier.ts";
+import { type Identity, isTerminal, type Status, type Tier } from "../model/words.ts";
 import { submit } from "../pipeline/submit/submit.ts";
 import type { DispatchPorts } from "../ports/steps.ts";
 import type { Clock, Records } from "../ports/tasks.ts";

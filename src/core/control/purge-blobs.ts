@@ -1,5 +1,4 @@
 import { inLanes } from "../../util/in-lanes.ts";
-import { uploadIdOf } from "../model/blob-keys.ts";
 import { isKept, iso } from "../model/record.ts";
 import {
   type BlobEntry,
@@ -9,6 +8,7 @@ import {
   dayMs,
   dayOf,
   type Uploads,
+  uploadIdOf,
 } from "../ports/blob.ts";
 import type { Clock, Records } from "../ports/tasks.ts";
 

@@ -1,5 +1,5 @@
-import type { Identity } from "../model/identity.ts";
 import { isKept, searchTerms, type TaskRecord, termSeconds } from "../model/record.ts";
+import type { Identity } from "../model/words.ts";
 import type { Clock, ListQuery, Page, Records } from "../ports/tasks.ts";
 import { isSelected, type TaskFilter } from "./list.ts";
 

@@ -4,7 +4,7 @@ import { fingerprint } from "../model/idempotency.ts";
 import { systemTenant } from "../model/internal-names.ts";
 import { parseDeadLetter } from "../model/read-envelope.ts";
 import { isKept, iso, type TaskRecord } from "../model/record.ts";
-import type { Tier } from "../model/tier.ts";
+import type { Tier } from "../model/words.ts";
 import { deadLetterRetention, deadLetterSeconds } from "../pipeline/send/retention.ts";
 import type { DeadLetterQueues, ReceivedDeadLetter } from "../ports/queues.ts";
 import type { Clock, Log, OnceStore, QueueDepths, Records } from "../ports/tasks.ts";

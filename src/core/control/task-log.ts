@@ -1,7 +1,5 @@
 import type { Attempt, TaskKey, TaskRecord } from "../model/record.ts";
-import { isTerminal } from "../model/status.ts";
-import type { Tier } from "../model/tier.ts";
-import type { LogLevel } from "../model/words.ts";
+import { isTerminal, type LogLevel, type Tier } from "../model/words.ts";
 import type { Clock, Page } from "../ports/tasks.ts";
 
 /** A line of a task's log: what its handler wrote with `task.log` or `console`, or one of Offload's own. */

@@ -1,5 +1,5 @@
 import { Problem } from "../model/problem.ts";
-import type { Tier } from "../model/tier.ts";
+import type { Tier } from "../model/words.ts";
 import type { QueueDepths } from "../ports/tasks.ts";
 import type { RefusalPorts, Refusals } from "./refusals.ts";
 

@@ -1,5 +1,5 @@
 import { Problem } from "../model/problem.ts";
-import { type Tier, tiers } from "../model/tier.ts";
+import { type Tier, tiers } from "../model/words.ts";
 import type { Clock, Log } from "../ports/tasks.ts";
 import { Backpressure, type BackpressurePorts } from "./backpressure.ts";
 import { type AllLimits, type DepthBounds, type Limits, mergeLimits, minUploadBytes } from "./limits.ts";

@@ -1,6 +1,6 @@
 import { fitsOf } from "../model/fits.ts";
 import { tenantPattern } from "../model/keys.ts";
-import { type Tier, tiers } from "../model/tier.ts";
+import { type Tier, tiers } from "../model/words.ts";
 
 /** Limits of one tenant. Absent: the default applies; null: no limit, even if the default has one. */
 export interface Limits {

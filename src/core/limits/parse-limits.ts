@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { tenantPattern } from "../model/keys.ts";
-import { tiers } from "../model/tier.ts";
+import { tiers } from "../model/words.ts";
 import { type AllLimits, depthBounds, limitBounds, limitNames, noLimits } from "./limits.ts";
 
 /** A number, or `none` or null for no limit. */

@@ -1,7 +1,7 @@
 import type { Change, Changed } from "../model/change.ts";
 import { Problem } from "../model/problem.ts";
 import { isKept, iso, type TaskKey, type TaskRecord } from "../model/record.ts";
-import { isTerminal } from "../model/status.ts";
+import { isTerminal } from "../model/words.ts";
 import type { Clock, Log, Records } from "../ports/tasks.ts";
 import { hourOf, type OpenCount, startOfHour, type Usage } from "./ports.ts";
 import { type Refill, TokenBatches } from "./token-batches.ts";

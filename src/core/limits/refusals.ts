@@ -1,6 +1,6 @@
 import { systemTenant } from "../model/internal-names.ts";
 import { iso } from "../model/record.ts";
-import type { Tier } from "../model/tier.ts";
+import type { Tier } from "../model/words.ts";
 import type { Clock, Log, Records } from "../ports/tasks.ts";
 
 /** A process that still refuses stores it again after this time, in milliseconds. */

@@ -1,6 +1,12 @@
 import type * as z from "zod";
 import { ZodError } from "zod";
-import { isAsyncError } from "./async-schema.ts";
+
+/**
+ * True for zod's refusal to parse with an async schema at once, also of another copy of zod. Its class has another name
+ * in a bundle.
+ */
+export const isAsyncError = (error: unknown): boolean =>
+  error instanceof Error && error.message.startsWith("Encountered Promise during synchronous parse");
 
 /**
  * The result of a check that cannot wait. The worker awaits an async schema before the first attempt; here it lets

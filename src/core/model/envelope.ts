@@ -1,4 +1,4 @@
-import type { Tier } from "./tier.ts";
+import type { Tier } from "./words.ts";
 
 /**
  * Makes each read of the input an object of its own, so that code that changes its input changes no message that is

@@ -1,4 +1,5 @@
 import { knowCopies } from "../../util/copies.ts";
+import { awsThrottles } from "./aws-errors.ts";
 
 /** The failure classes, a closed set. `retry.ts` says what follows from each. */
 export const errorKinds = [
@@ -204,3 +205,7 @@ export class ChangedMeanwhile extends Error {
     this.name = "ChangedMeanwhile";
   }
 }
+
+/** True when a service refused a call because there were too many. An earlier try of it may have had its effect. */
+export const isThrottled = (error: unknown): boolean =>
+  error instanceof PortUnavailable && error.cause instanceof Error && awsThrottles.includes(error.cause.name);

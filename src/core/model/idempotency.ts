@@ -1,7 +1,8 @@
 import { createHash } from "../../util/node-crypto.ts";
 import { namedUuid } from "../../util/uuid.ts";
-import type { Identity } from "./identity.ts";
+import { PermanentError } from "./errors.ts";
 import type { TaskRecord } from "./record.ts";
+import type { Identity } from "./words.ts";
 
 /**
  * The namespace of task ids that come from an idempotency key. It must never change: the ids of stored tasks follow
@@ -45,3 +46,40 @@ export const spawnKey = ({ task_id, created_at }: TaskRecord, key: string): stri
 /** The id of a parent's spawned child. */
 export const spawnedId = (parent: TaskRecord, key: string): string =>
   taskIdOf(parent.tenant_id, parent.requested_by, spawnKey(parent, key));
+
+/**
+ * Id of a task's end: the same for each notice, webhook and event of it. A later round of the task has another end, and
+ * so has a later task under the same idempotency key.
+ */
+export const endId = ({ tenant_id, task_id, created_at, round }: TaskRecord): string =>
+  `msg_${createHash("sha256")
+    .update(JSON.stringify([tenant_id, task_id, created_at, round]))
+    .digest("base64url")}`;
+
+/** A fault of a text with half a character: UTF-8 cannot tell it from others, so two keys would be one. */
+export const halfCharacter = "expected well-formed Unicode, without half a character";
+
+/** @throws PermanentError for a key with half a character */
+export function wellFormed(what: string, key: string): string {
+  if (key.isWellFormed()) return key;
+  throw new PermanentError(`${what}: ${halfCharacter}; got ${JSON.stringify(key)}`);
+}
+
+/** The most characters of a key. */
+export const longestKey = 256;
+
+/**
+ * The stored form of a key: a hash, of the same length for all. Each submitter has keys of its own: it may not learn of
+ * tasks that it cannot read, and not change them. Operators of a tenant share their keys.
+ */
+export const uniqueKeyOf = ({ role, principal }: Identity, { key }: { key: string }): string =>
+  fingerprint([role === "submitter" ? principal : null, key]);
+
+/** True for a task with this key, of any submitter. A hot key has the hashes of its lanes, too. */
+export const hasUniqueKey = ({ unique_key, requested_by }: Stored, key: string): boolean =>
+  [null, requested_by].some((principal) => unique_key?.startsWith(fingerprint([principal, key])));
+
+type Stored = Pick<TaskRecord, "unique_key" | "requested_by">;
+
+/** Effects of a submit whose key another task has that has not ended. */
+export const uniqueModes = ["existing", "reject", "replace", "debounce", "restart", "collect"] as const;

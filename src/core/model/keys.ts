@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from "../../util/node-crypto.ts";
-import type { Identity, Role } from "./identity.ts";
+import type { Identity, Role } from "./words.ts";
 
 /** An API key as it is stored: never its secret. */
 export interface ApiKey {

@@ -1,4 +1,4 @@
-import type { Tier } from "./tier.ts";
+import type { Tier } from "./words.ts";
 
 /** The CloudWatch namespace of all of Offload's own metrics. */
 export const metricNamespace = "Offload";

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type DeadLetterMessage, type Envelope, type LineCheck, latestVersion, withOwnInputs } from "./envelope.ts";
-import { tiers } from "./tier.ts";
+import { tiers } from "./words.ts";
 
 const envelopeSchema = z.object({
   schema_version: z.string().regex(/^1\.\d+$/, "unknown schema version"),

@@ -1,10 +1,8 @@
 import type { ErrorKind } from "./errors.ts";
 import type { Counts } from "./family-node.ts";
-import { isTerminal, type Status } from "./status.ts";
 import type { StoredFile } from "./stored-file.ts";
 import type { WaitingFor } from "./suspension.ts";
-import type { Tier } from "./tier.ts";
-import type { AttemptOutcome } from "./words.ts";
+import { type AttemptOutcome, isTerminal, type Status, type Tier } from "./words.ts";
 
 /** Webhook that a task's submitter asked for. */
 export interface Callback {

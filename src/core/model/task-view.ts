@@ -1,9 +1,8 @@
 import type { ErrorKind } from "./errors.ts";
 import type { Counts } from "./family-node.ts";
 import { noteIn, type TaskRecord } from "./record.ts";
-import type { Status } from "./status.ts";
 import type { WaitView } from "./suspension.ts";
-import type { Tier } from "./tier.ts";
+import type { Status, Tier } from "./words.ts";
 
 /** A task as clients see it: the fields and order of the contract. */
 export interface TaskView {

@@ -1,4 +1,4 @@
-import type { Tier } from "./tier.ts";
+import type { Tier } from "./words.ts";
 
 /**
  * A line: tasks that wait for the same thing, in order of submission. Its name says for what:

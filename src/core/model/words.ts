@@ -1,3 +1,7 @@
+/** The four priority queues, most urgent first. */
+export const tiers = ["critical", "high", "normal", "low"] as const;
+export type Tier = (typeof tiers)[number];
+
 /*
  * Lists of words of requests and answers. Each type is that of its list, and the document has the same list: a word
  * that is added to one is in all.
@@ -46,3 +50,68 @@ export type AlarmState = (typeof alarmStates)[number];
 /** Places where a schedule is defined. */
 export const scheduleSources = ["code", "api"] as const;
 export type ScheduleSource = (typeof scheduleSources)[number];
+
+/** All statuses of a task. `scheduled` and `expired` can follow from the time alone: see `statusAt`. */
+export const statuses = ["scheduled", "pending", "processing", "completed", "failed", "cancelled", "expired"] as const;
+export type Status = (typeof statuses)[number];
+
+/** Allowed transitions between statuses. `docs/architecture.md` draws this table, and a test compares the two. */
+export const transitions: Readonly<Record<Status, readonly Status[]>> = {
+  scheduled: ["pending", "cancelled"],
+  pending: ["processing", "cancelled", "expired", "failed"],
+  processing: ["completed", "failed", "pending", "cancelled"],
+  completed: [],
+  failed: ["pending"],
+  // A new round of the parent starts the children again that did not complete.
+  cancelled: ["pending"],
+  expired: ["pending"],
+};
+
+const terminalStatuses: readonly Status[] = ["completed", "failed", "cancelled", "expired"];
+
+/** True for a status that ends a task. A failed task can still get a new round. */
+export const isTerminal = (status: Status): boolean => terminalStatuses.includes(status);
+
+/**
+ * The roles. Each reads at least what the one before it reads. A `viewer` changes nothing: `src/http/api.ts` refuses it
+ * every route that changes something, and the others have a least role.
+ */
+export const roles = ["submitter", "viewer", "operator", "admin"] as const;
+export type Role = (typeof roles)[number];
+
+/**
+ * Roles of tokens for which the deployment maps no claim to a role: `admin` is for all tenants, and so never a default.
+ */
+export const tokenRoles = ["submitter", "viewer", "operator"] as const satisfies readonly Role[];
+export type TokenRole = (typeof tokenRoles)[number];
+
+/** The caller, as its API key or token says. */
+export interface Identity {
+  tenantId: string;
+  principal: string;
+  role: Role;
+  /** True: a viewer that may read inputs and logs. */
+  inputs?: true;
+}
+
+/** True when a caller may have at least the rights of a role, where it only reads. */
+export const readsAs = (role: Role, min: Role): boolean => roles.indexOf(role) >= roles.indexOf(min);
+
+/** True when a caller may read inputs and logs of the tasks that it may read. */
+export const seesInputs = ({ role, inputs }: Pick<Identity, "role" | "inputs">): boolean =>
+  role !== "viewer" || inputs === true;
+
+/** The role of a key for people, such as `viewer, inputs`. */
+export const roleInWords = ({ role, inputs }: { role: Role; inputs?: boolean }): string =>
+  inputs === true ? `${role}, inputs` : role;
+
+/** The least and the most of the whole numbers in a submit. */
+export const wholeFields = {
+  delay_seconds: [0, 31_536_000],
+  max_attempts: [1, 20],
+  expires_in_seconds: [1, 1_209_600],
+  retention_seconds: [60, 2_592_000],
+} as const;
+
+/** The longest name of a type in a submit. */
+export const longestTypeName = 64;

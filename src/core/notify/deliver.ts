@@ -1,5 +1,5 @@
-import { endId } from "../model/end-id.ts";
 import { ChangedMeanwhile } from "../model/errors.ts";
+import { endId } from "../model/idempotency.ts";
 import { iso, type TaskKey } from "../model/record.ts";
 import { viewTask } from "../pipeline/end/view.ts";
 import type { Families } from "../ports/family.ts";

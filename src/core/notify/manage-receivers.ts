@@ -1,11 +1,10 @@
 import * as z from "zod";
 import type { CountRequest } from "../limits/gate.ts";
 import { Overtaken } from "../model/errors.ts";
-import type { Identity } from "../model/identity.ts";
 import { parseInput } from "../model/invalid.ts";
 import { Problem } from "../model/problem.ts";
 import { iso } from "../model/record.ts";
-import { receiverEvents } from "../model/words.ts";
+import { type Identity, receiverEvents } from "../model/words.ts";
 import { type FlowSettings, receiversName, settingsKnownMs } from "../ports/flow.ts";
 import type { Notices } from "../ports/notify.ts";
 import type { Clock, NewId, Page } from "../ports/tasks.ts";

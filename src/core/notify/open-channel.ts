@@ -1,9 +1,9 @@
 import * as z from "zod";
-import { type Identity, readsAs } from "../model/identity.ts";
 import { parseInput } from "../model/invalid.ts";
 import { hashSecret } from "../model/keys.ts";
 import { Problem } from "../model/problem.ts";
 import { iso } from "../model/record.ts";
+import { type Identity, readsAs } from "../model/words.ts";
 import type { Channels } from "../ports/notify.ts";
 import type { Clock, NewId } from "../ports/tasks.ts";
 

@@ -1,6 +1,6 @@
 import { inLanes } from "../../util/in-lanes.ts";
-import type { Status } from "../model/status.ts";
 import type { TaskView } from "../model/task-view.ts";
+import type { Status } from "../model/words.ts";
 import type { ChangeNotice, Connection, Connections, EndNotice, Posted, Socket } from "../ports/notify.ts";
 import type { Clock, Log, Random } from "../ports/tasks.ts";
 import { acquirePermits, type Host, type PermitPorts, releasePermits, slowAfterMs, slowForMs } from "./send-try.ts";

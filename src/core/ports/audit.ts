@@ -1,4 +1,4 @@
-import type { Role } from "../model/identity.ts";
+import type { Role } from "../model/words.ts";
 import type { Page } from "./tasks.ts";
 
 /** The tenant of acts that concern all tenants. No tenant has this id. */

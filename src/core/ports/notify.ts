@@ -1,6 +1,6 @@
 import type { Callback, TaskRecord } from "../model/record.ts";
-import type { Status } from "../model/status.ts";
 import type { TaskView } from "../model/task-view.ts";
+import type { Status } from "../model/words.ts";
 
 /*
  * Messages of the notify queue. Workers and the API's functions send them when something has happened that somebody

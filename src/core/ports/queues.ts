@@ -1,5 +1,5 @@
 import { PortUnavailable } from "../model/errors.ts";
-import type { Tier } from "../model/tier.ts";
+import type { Tier } from "../model/words.ts";
 import type { Delivery } from "./tasks.ts";
 
 /** Keeps messages hidden while work on them goes on. */

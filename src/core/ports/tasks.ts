@@ -3,7 +3,7 @@ import type { DeadLetterMessage, Envelope, LineCheck, Ticket } from "../model/en
 import type { ApiKey } from "../model/keys.ts";
 import type { MetricName, MetricOf } from "../model/metrics.ts";
 import type { TaskKey, TaskRecord } from "../model/record.ts";
-import type { Tier } from "../model/tier.ts";
+import type { Tier } from "../model/words.ts";
 import type { TryNotice } from "./notify.ts";
 
 /** Time, passed in so that tests and simulations own it. */
@@ -367,3 +367,15 @@ export interface OpenTasks {
    */
   part(from: string | undefined): Promise<{ items: TaskRecord[]; next: string | undefined }>;
 }
+
+/** Records no spans, and passes on the given trace context. */
+export const noTracing: Tracing = {
+  span: ({ traceparent }, work) => work({ traceparent, set: () => {}, fail: () => {} }),
+};
+
+/** The trace's id: 32 hex digits. Undefined without a trace. */
+export const traceIdOf = (traceparent: string | undefined): string | undefined => traceparent?.split("-")[1];
+
+/** True for a valid W3C trace context. */
+export const isTraceparent = (value: string): boolean =>
+  /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/.test(value);

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { checkNow } from "../model/check-now.ts";
 import { tenantPattern } from "../model/keys.ts";
-import type { Tier } from "../model/tier.ts";
+import type { Tier } from "../model/words.ts";
 import type { Catalog } from "../task/catalog.ts";
 import {
   anything,

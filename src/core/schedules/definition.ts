@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { isTimeZone } from "../../util/time-zone.ts";
+import { halfCharacter } from "../model/idempotency.ts";
 import { iso } from "../model/record.ts";
-import { halfCharacter } from "../model/well-formed.ts";
 import { submitFields, timeSchema } from "../pipeline/submit/submit-body.ts";
 import { type Rule, toExpression } from "./calendar.ts";
 import { RuleRefused } from "./cron.ts";

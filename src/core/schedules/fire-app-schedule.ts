@@ -1,7 +1,7 @@
 import { inLanes } from "../../util/in-lanes.ts";
-import type { Identity } from "../model/identity.ts";
 import { withoutValues } from "../model/problem.ts";
 import { iso } from "../model/record.ts";
+import type { Identity } from "../model/words.ts";
 import type { Log } from "../ports/tasks.ts";
 import { bestEffort } from "./align.ts";
 import { type AppSchedule, notATimeOf } from "./app-schedule.ts";

@@ -2,7 +2,7 @@ import { tenantPattern } from "../model/keys.ts";
 import { withoutValues } from "../model/problem.ts";
 import { submit } from "../pipeline/submit/submit.ts";
 import { isCorrelationId, type SubmitCall, type SubmitPorts } from "../pipeline/submit/submit-ports.ts";
-import { isTraceparent } from "../ports/tracing.ts";
+import { isTraceparent } from "../ports/tasks.ts";
 import { type BusEvent, offloadSource } from "./bus-event.ts";
 import { fill, fillAsText, PathMissing } from "./event-path.ts";
 import { countRefusal, type FiringOutcome, isFinalRefusal } from "./fire-schedule.ts";

@@ -1,8 +1,8 @@
 import type { SubmitGate } from "../limits/gate.ts";
 import { taskIdOf } from "../model/idempotency.ts";
-import type { Identity } from "../model/identity.ts";
 import { Problem, type ProblemCode, withoutValues } from "../model/problem.ts";
 import { hasEnded, isKept } from "../model/record.ts";
+import type { Identity } from "../model/words.ts";
 import { submit } from "../pipeline/submit/submit.ts";
 import type { SubmitPorts } from "../pipeline/submit/submit-ports.ts";
 import { align, bestEffort, changesTooFast, cleanUp, nextRevision, rewrite, type SchedulePorts } from "./align.ts";

@@ -1,9 +1,9 @@
 import { inShort, isPromise } from "../../util/foreign-value.ts";
 import { asTaskError } from "../extras/children/child.ts";
 import { Misuse, PermanentError, RetryAfter } from "../model/errors.ts";
-import type { Identity } from "../model/identity.ts";
 import { Problem } from "../model/problem.ts";
 import type { TaskRecord } from "../model/record.ts";
+import type { Identity } from "../model/words.ts";
 import type { Log } from "../ports/tasks.ts";
 import { anything, type ChecksOf, optionsFault } from "../task/check-options.ts";
 import type { HandlerSchedule, HandlerSchedules, NamedSchedule } from "../task/handler-submit.ts";

@@ -1,6 +1,6 @@
-import type { Identity } from "../model/identity.ts";
 import { Problem } from "../model/problem.ts";
 import { iso } from "../model/record.ts";
+import type { Identity } from "../model/words.ts";
 import { submit } from "../pipeline/submit/submit.ts";
 import type { Accepted, SubmitCall, SubmitPorts } from "../pipeline/submit/submit-ports.ts";
 import { wholeDeployment } from "../ports/audit.ts";

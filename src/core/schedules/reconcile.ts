@@ -3,14 +3,13 @@ import type { Changed } from "../model/change.ts";
 import { classify } from "../model/classify.ts";
 import { type Envelope, latestCreatedAt } from "../model/envelope.ts";
 import { PermanentError, PortUnavailable } from "../model/errors.ts";
+import { systemTenant } from "../model/internal-names.ts";
 import { isKept, iso, type TaskRecord } from "../model/record.ts";
-import { isTerminal } from "../model/status.ts";
 import { waitsForTurn } from "../model/suspension.ts";
-import { type Tier, tiers } from "../model/tier.ts";
 import { entryMarginSeconds, longestLineSeconds } from "../model/wait-queue.ts";
+import { isTerminal, type Tier, tiers } from "../model/words.ts";
 import { closeIfFull, isFamilyFull } from "../pipeline/end/close-family.ts";
 import { failForGood } from "../pipeline/end/dead-letter.ts";
-import { expiryOf } from "../pipeline/end/expiry.ts";
 import { followMarked } from "../pipeline/end/follow-up.ts";
 import { childEnvelope } from "../pipeline/end/keep-for-round.ts";
 import { requestSweep } from "../pipeline/end/request-own-task.ts";
@@ -18,11 +17,44 @@ import { dispatch } from "../pipeline/send/dispatch.ts";
 import * as extras from "../pipeline/send/extras.ts";
 import { keptEnvelope, newestKept } from "../pipeline/send/kept-input.ts";
 import { reportChanged } from "../pipeline/send/report.ts";
+import { expiryOf } from "../pipeline/send/retention.ts";
 import { withdraw } from "../pipeline/submit/admit-task.ts";
 import type { EndPorts } from "../ports/extra.ts";
 import type { WaitQueues } from "../ports/flow.ts";
-import type { OpenTasks, QueueDepth, QueueDepths } from "../ports/tasks.ts";
-import { lastReconcile, type ReconcilePass, saveReconcile } from "./reconcile-state.ts";
+import type { OpenTasks, QueueDepth, QueueDepths, Records } from "../ports/tasks.ts";
+
+/** Result of a pass. Times are ISO 8601 UTC. */
+export interface ReconcilePass {
+  at: string;
+  /** True when it read the table to its end. */
+  whole: boolean;
+  /** Open tasks that it saw, and those that it sent again, ended, or whose family or line it went on with. */
+  open: number;
+  sent: number;
+  ended: number;
+  /** Late tasks that it left alone: their tier is behind, or their message is the only copy of their input. */
+  left: number;
+  /** Where the next pass goes on. Absent: at the beginning. */
+  next?: string;
+}
+
+const stateKey = { tenant_id: systemTenant, task_id: "rescue" };
+
+/** The state is kept for this time after a pass, in seconds. */
+const stateSeconds = 90 * 86_400;
+
+/** Stores what a pass found. */
+export const saveReconcile = (
+  { records }: { records: Pick<Records, "savePart"> },
+  pass: ReconcilePass,
+): Promise<void> => records.savePart(stateKey, "rescue", pass, Math.floor(Date.parse(pass.at) / 1000) + stateSeconds);
+
+/** The last pass. Undefined: there was none. */
+export const lastReconcile = async ({
+  records,
+}: {
+  records: Pick<Records, "loadPart">;
+}): Promise<ReconcilePass | undefined> => (await records.loadPart(stateKey, "rescue")) as ReconcilePass | undefined;
 
 /*
  * Liveness must not rest on messages alone. A message can wait out its queue's retention, a submit can die between its

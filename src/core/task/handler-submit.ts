@@ -2,7 +2,7 @@ import { isPromise } from "../../util/foreign-value.ts";
 import { Misuse, PermanentError } from "../model/errors.ts";
 import { Problem } from "../model/problem.ts";
 import type { TaskRecord } from "../model/record.ts";
-import type { Tier } from "../model/tier.ts";
+import type { Tier } from "../model/words.ts";
 import { anything, type Check, type Checks, type ChecksOf, optionsFault, text } from "./check-options.ts";
 import { jsonText, maxValueBytes } from "./json-value.ts";
 import { isSignalName } from "./step-calls.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { internalTypeNames } from "../model/internal-names.ts";
-import { tiers } from "../model/tier.ts";
+import { tiers } from "../model/words.ts";
 import { type KnownType, knownTypesOf } from "./catalog.ts";
 import { defineTask } from "./task.ts";
 

@@ -1,7 +1,6 @@
 import { PermanentError, TaskError } from "../model/errors.ts";
-import { taskIdOf } from "../model/idempotency.ts";
+import { taskIdOf, wellFormed } from "../model/idempotency.ts";
 import type { TaskRecord } from "../model/record.ts";
-import { wellFormed } from "../model/well-formed.ts";
 import type { Clock, OnceDone, OnceStore } from "../ports/tasks.ts";
 import { mustNotBeWithin, runWithin } from "./ambient.ts";
 import type { TaskLog } from "./context.ts";

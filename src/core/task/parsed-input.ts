@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { isAsyncError } from "../model/async-schema.ts";
+import { isAsyncError } from "../model/check-now.ts";
 import type { Envelope } from "../model/envelope.ts";
 import { InputTooNew, InvalidInput } from "../model/errors.ts";
 import type { TaskRecord } from "../model/record.ts";

@@ -1,4 +1,5 @@
 import { type ChecksOf, calledAt, func, optionsFault } from "./check-options.ts";
+import type { TaskType } from "./task.ts";
 
 /** Functions for the life of each process that runs handlers: a worker's, a container's, and those of `offload dev`. */
 export interface TaskProcess {
@@ -37,3 +38,15 @@ export function defineProcess(options: TaskProcess): TaskProcess {
   const { start, flush, stop } = options;
   return { start, flush, stop };
 }
+
+/** Task types whose code runs within a call of `around`: handlers, and the functions that follow an end. */
+export const handlersWithin = (
+  types: readonly TaskType[],
+  around: <T>(call: () => T | Promise<T>) => Promise<T>,
+): TaskType[] =>
+  types.map(({ handler, aggregate, onFailed, ...type }) => ({
+    ...type,
+    handler: (...given) => around(() => handler(...given)),
+    aggregate: aggregate && ((...given) => around(() => aggregate(...given))),
+    onFailed: onFailed && ((...given) => around(() => onFailed(...given))),
+  }));

@@ -3,7 +3,7 @@ import { knowCopies } from "../../util/copies.ts";
 import { isMediaType } from "../../util/media-type.ts";
 import { type ErrorKind, Misuse } from "../model/errors.ts";
 import type { Counts } from "../model/family-node.ts";
-import type { Status } from "../model/status.ts";
+import type { Status } from "../model/words.ts";
 import type { Bytes, Disk } from "../ports/blob.ts";
 
 /** Content of a file: bytes, a `Blob`, a stream of bytes, or the path of a file on the worker's disk. */

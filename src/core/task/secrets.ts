@@ -1,7 +1,7 @@
 import { SecretUnreadable } from "../model/errors.ts";
 import type { Clock, Log } from "../ports/tasks.ts";
-import { handlersWithin } from "./before-handlers.ts";
 import type { SecretSource } from "./environment.ts";
+import { handlersWithin } from "./process.ts";
 import type { TaskType } from "./task.ts";
 
 /** Reads secrets where they are stored. */

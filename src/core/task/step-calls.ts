@@ -1,6 +1,6 @@
 import { inShort } from "../../util/foreign-value.ts";
 import { PermanentError, TaskError } from "../model/errors.ts";
-import { wellFormed } from "../model/well-formed.ts";
+import { wellFormed } from "../model/idempotency.ts";
 import type { StepEntry } from "../ports/steps.ts";
 
 /** True for the name of a signal, which is part of a path. */

@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import type { ClassifyRule } from "../model/classify.ts";
 import type { FileOptions } from "../model/stored-file.ts";
-import type { Tier } from "../model/tier.ts";
+import type { Tier } from "../model/words.ts";
 import { type ChecksOf, calledAt, nameIn } from "./check-options.ts";
 import type { TaskContext } from "./context.ts";
 import { filesFault } from "./file-options.ts";

@@ -3,7 +3,7 @@ import { inShort } from "../../util/foreign-value.ts";
 import { latestVersion } from "../model/envelope.ts";
 import { errorKinds } from "../model/errors.ts";
 import type { FileOptions } from "../model/stored-file.ts";
-import { tiers } from "../model/tier.ts";
+import { tiers } from "../model/words.ts";
 import {
   anything,
   type Check,

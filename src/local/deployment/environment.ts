@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { localServicesEnv } from "../../aws/local-services.ts";
-import { type Tier, tiers } from "../../core/model/tier.ts";
+import { type Tier, tiers } from "../../core/model/words.ts";
 import { offloadSource } from "../../core/schedules/bus-event.ts";
 import { packageVersion } from "../../installed/installation.ts";
 import { localBucket, localTable, type PerTier, toEnv } from "../../settings/config.ts";

@@ -1,4 +1,4 @@
-import { type Tier, tiers } from "../../core/model/tier.ts";
+import { type Tier, tiers } from "../../core/model/words.ts";
 import { maxReceiveCount } from "../../settings/config.ts";
 import { accountId, region } from "../sqs/queue-message.ts";
 import type { QueueSpec } from "../sqs/sqs.ts";

@@ -1,7 +1,7 @@
 import { newCorrelationId } from "../../aws/ids.ts";
 import { localServicesVariable } from "../../aws/local-services.ts";
 import { createLog } from "../../aws/log.ts";
-import { noTracing } from "../../core/ports/tracing.ts";
+import { noTracing } from "../../core/ports/tasks.ts";
 import { createRouter } from "../../http/api.ts";
 import { serve } from "../../http/serve.ts";
 import { variablesOf } from "../../settings/config.ts";

@@ -1,5 +1,5 @@
 import type { ChildProcess } from "node:child_process";
-import { type Tier, tiers } from "../../core/model/tier.ts";
+import { type Tier, tiers } from "../../core/model/words.ts";
 import { toEnv } from "../../settings/config.ts";
 import type { Project } from "../deployment/project.ts";
 import { firingsQueue, notifyQueue, queueName, redriveQueue } from "../deployment/resources.ts";

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { createLog } from "../../aws/log.ts";
-import { tiers } from "../../core/model/tier.ts";
+import { tiers } from "../../core/model/words.ts";
 import { keptVariables } from "../../describe/worker-environment.ts";
 import { codeFile } from "../../installed/installation.ts";
 import { type Role, roleVariable } from "../../work/messages.ts";

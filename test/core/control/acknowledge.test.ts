@@ -1,9 +1,9 @@
 import { expect, test, vi } from "vitest";
 import { acknowledge } from "../../../src/core/control/acknowledge.ts";
 import { extend } from "../../../src/core/control/control.ts";
-import { resultKey } from "../../../src/core/model/blob-keys.ts";
 import type { TaskKey, TaskRecord } from "../../../src/core/model/record.ts";
 import { forgetResult } from "../../../src/core/notify/deliver.ts";
+import { resultKey } from "../../../src/core/ports/blob.ts";
 import { MemoryBlobs } from "../../../src/memory/blobs.ts";
 import { FakeClock } from "../../../src/memory/clock.ts";
 import { MemoryDeliveries } from "../../../src/memory/deliveries.ts";

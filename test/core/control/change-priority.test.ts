@@ -6,7 +6,7 @@ import { signal } from "../../../src/core/extras/steps/signal.ts";
 import { PortUnavailable } from "../../../src/core/model/errors.ts";
 import { parseDeadLetter, parseEnvelope } from "../../../src/core/model/read-envelope.ts";
 import { iso, type TaskRecord } from "../../../src/core/model/record.ts";
-import type { Tier } from "../../../src/core/model/tier.ts";
+import type { Tier } from "../../../src/core/model/words.ts";
 import { viewOf } from "../../../src/core/pipeline/end/view.ts";
 import { defineTask, type TaskType } from "../../../src/core/task/task.ts";
 import { gate, memoryPipeline, type Pipeline, typeOf } from "../../support/memory-pipeline.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { collect, listTasks, type TaskFilter } from "../../../src/core/control/list.ts";
-import type { Identity } from "../../../src/core/model/identity.ts";
 import { iso, type TaskRecord } from "../../../src/core/model/record.ts";
+import type { Identity } from "../../../src/core/model/words.ts";
 import type { Page } from "../../../src/core/ports/tasks.ts";
 import { FakeClock } from "../../../src/memory/clock.ts";
 import { MemoryRecords } from "../../../src/memory/records.ts";

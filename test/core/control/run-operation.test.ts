@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { replayOne } from "../../../src/core/control/act-on-task.ts";
 import { maxDeadLetters } from "../../../src/core/control/find-dead-letters.ts";
 import type { OperationAction } from "../../../src/core/control/operation.ts";
-import { operationTypes } from "../../../src/core/control/operation-types.ts";
+import { operationTypes } from "../../../src/core/control/run-operation.ts";
 import { PortUnavailable } from "../../../src/core/model/errors.ts";
 import type { TaskRecord } from "../../../src/core/model/record.ts";
 import { requestSweep } from "../../../src/core/pipeline/end/request-own-task.ts";

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { TaskFilter } from "../../../src/core/control/list.ts";
 import { searchTasks } from "../../../src/core/control/search.ts";
-import type { Identity } from "../../../src/core/model/identity.ts";
 import { type TaskKey, type TaskRecord, termSeconds } from "../../../src/core/model/record.ts";
+import type { Identity } from "../../../src/core/model/words.ts";
 import type { ListQuery } from "../../../src/core/ports/tasks.ts";
 import { MemoryRecords } from "../../../src/memory/records.ts";
 import { Dice } from "../../simulation/dice.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { searchTasks } from "../../../src/core/control/search.ts";
-import type { Identity } from "../../../src/core/model/identity.ts";
 import { type TaskRecord, termSeconds } from "../../../src/core/model/record.ts";
+import type { Identity } from "../../../src/core/model/words.ts";
 import { FakeClock } from "../../../src/memory/clock.ts";
 import { MemoryRecords } from "../../../src/memory/records.ts";
 import { newRecord } from "../../support/memory-pipeline.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import { changePriority } from "../../../src/core/control/change-waiting.ts";
 import { type LogLine, type LogSource, taskLogPage } from "../../../src/core/control/task-log.ts";
 import { iso } from "../../../src/core/model/record.ts";
-import type { Tier } from "../../../src/core/model/tier.ts";
+import type { Tier } from "../../../src/core/model/words.ts";
 import { attemptsOf } from "../../../src/core/pipeline/end/view.ts";
 import { MemoryTaskLogs } from "../../../src/memory/task-logs.ts";
 import { memoryPipeline, typeOf } from "../../support/memory-pipeline.ts";

@@ -3,7 +3,7 @@ import { Backpressure } from "../../../src/core/limits/backpressure.ts";
 import { refusedSince } from "../../../src/core/limits/refusals.ts";
 import { PortUnavailable } from "../../../src/core/model/errors.ts";
 import { Problem } from "../../../src/core/model/problem.ts";
-import type { Tier } from "../../../src/core/model/tier.ts";
+import type { Tier } from "../../../src/core/model/words.ts";
 import { FakeClock } from "../../../src/memory/clock.ts";
 import { MemoryRecords } from "../../../src/memory/records.ts";
 import { KeptLog } from "../../support/memory-pipeline.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { iso, statusAt } from "../../../src/core/model/record.ts";
-import { isTerminal, type Status, statuses, transitions } from "../../../src/core/model/status.ts";
+import { isTerminal, type Status, statuses, transitions } from "../../../src/core/model/words.ts";
 import { newRecord } from "../../support/memory-pipeline.ts";
 
 const now = "2027-01-01T12:00:00.000Z";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Status } from "../../../src/core/model/status.ts";
+import type { Status } from "../../../src/core/model/words.ts";
 import { eventOf } from "../../../src/core/notify/notify.ts";
 import { viewOf } from "../../../src/core/pipeline/end/view.ts";
 import type { EndNotice } from "../../../src/core/ports/notify.ts";

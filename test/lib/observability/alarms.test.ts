@@ -2,7 +2,7 @@ import { Duration } from "aws-cdk-lib";
 import { describe, expect, test } from "vitest";
 import { runbookSections } from "../../../lib/observability/alarms.ts";
 import { perTier, title } from "../../../lib/per-tier.ts";
-import { tiers } from "../../../src/core/model/tier.ts";
+import { tiers } from "../../../src/core/model/words.ts";
 import { defineSchedule } from "../../../src/core/schedules/app-schedule.ts";
 import { functions } from "../../../src/settings/config.ts";
 import { echo } from "../../support/memory-pipeline.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { metricTable } from "../../../src/core/model/metrics.ts";
-import { tiers } from "../../../src/core/model/tier.ts";
+import { tiers } from "../../../src/core/model/words.ts";
 import { figuresAsOf, prices } from "../../../src/plan/figures.ts";
 import { indexes } from "../../../src/settings/config.ts";
 import { evaluate } from "../metric-math.ts";

@@ -5,7 +5,7 @@ import type { FamilyPlace } from "../../model/family-node.ts";
 import { spawnKey } from "../../model/idempotency.ts";
 import { Problem, problemCodes, withoutValues } from "../../model/problem.ts";
 import { iso, longestQueueLifeSeconds, type TaskRecord } from "../../model/record.ts";
-import { isTerminal } from "../../model/status.ts";
+import { isTerminal } from "../../model/words.ts";
 import { sweepsOfMany } from "../../pipeline/end/request-own-task.ts";
 import { dispatch } from "../../pipeline/send/dispatch.ts";
 import * as extras from "../../pipeline/send/extras.ts";

@@ -1,8 +1,8 @@
 import type { Gate } from "../../limits/gate.ts";
-import type { Identity } from "../../model/identity.ts";
 import { type InputError, Problem } from "../../model/problem.ts";
 import { isKept, iso, type TaskKey } from "../../model/record.ts";
 import { type FileOptions, largestFileBytes, type StoredFile } from "../../model/stored-file.ts";
+import type { Identity } from "../../model/words.ts";
 import type { BlobPorts } from "../../pipeline/send/large-input.ts";
 import { dayMs, dayOf, type Upload, type Uploads } from "../../ports/blob.ts";
 import type { Records } from "../../ports/tasks.ts";

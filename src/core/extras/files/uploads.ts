@@ -2,13 +2,12 @@ import * as z from "zod";
 import { mediaTypePattern } from "../../../util/media-type.ts";
 import { createHash } from "../../../util/node-crypto.ts";
 import type { Gate } from "../../limits/gate.ts";
-import { uploadKey } from "../../model/blob-keys.ts";
 import { uploadIdOf } from "../../model/idempotency.ts";
-import type { Identity } from "../../model/identity.ts";
 import { parseInput } from "../../model/invalid.ts";
 import { iso } from "../../model/record.ts";
 import { largestFileBytes } from "../../model/stored-file.ts";
-import { type BlobList, type Blobs, dayMs, dayOf, type Upload, type Uploads } from "../../ports/blob.ts";
+import type { Identity } from "../../model/words.ts";
+import { type BlobList, type Blobs, dayMs, dayOf, type Upload, type Uploads, uploadKey } from "../../ports/blob.ts";
 import type { Clock, NewId } from "../../ports/tasks.ts";
 
 /** Body of `POST /uploads`. */

@@ -1,7 +1,7 @@
 import { inLanes } from "../../../util/in-lanes.ts";
 import { permitIn } from "../../model/envelope.ts";
-import type { Tier } from "../../model/tier.ts";
 import type { WaitQueue } from "../../model/wait-queue.ts";
+import type { Tier } from "../../model/words.ts";
 import type { TaskPermit, WaitingEntry, WaitingTask, WaitQueueState } from "../../ports/flow.ts";
 import { strictOf } from "../../task/type-limits.ts";
 import { admitWaiters, longestDelayMs } from "./admit-waiters.ts";

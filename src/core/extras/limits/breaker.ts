@@ -1,6 +1,6 @@
 import { iso, type TaskRecord } from "../../model/record.ts";
-import type { Tier } from "../../model/tier.ts";
 import { lineOf, type PauseTarget, pauseName, type WaitQueue } from "../../model/wait-queue.ts";
+import type { Tier } from "../../model/words.ts";
 import { byItself, wholeDeployment } from "../../ports/audit.ts";
 import { type Breaker, type FlowSettings, guardName, type Pause, type ResumeGuard } from "../../ports/flow.ts";
 import type { Clock } from "../../ports/tasks.ts";

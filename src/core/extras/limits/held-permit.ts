@@ -1,6 +1,6 @@
 import type { TaskKey } from "../../model/record.ts";
-import type { Tier } from "../../model/tier.ts";
 import type { WaitQueue } from "../../model/wait-queue.ts";
+import type { Tier } from "../../model/words.ts";
 import type { WaitingEntry } from "../../ports/flow.ts";
 import type { TaskType } from "../../task/task.ts";
 import type { AcquiredPermit } from "./acquire.ts";

@@ -1,7 +1,6 @@
 import { inLanes } from "../../../util/in-lanes.ts";
 import { Problem } from "../../model/problem.ts";
 import { iso } from "../../model/record.ts";
-import type { Tier } from "../../model/tier.ts";
 import {
   allTenants,
   breakerName,
@@ -11,6 +10,7 @@ import {
   pauseName,
   type WaitQueue,
 } from "../../model/wait-queue.ts";
+import type { Tier } from "../../model/words.ts";
 import {
   type Breaker,
   type FlowSetting,

@@ -2,7 +2,7 @@ import { type LineCheck, permitIn } from "../../model/envelope.ts";
 import { PortUnavailable, WrittenLater } from "../../model/errors.ts";
 import type { TaskRecord } from "../../model/record.ts";
 import { lineOf, type WaitQueue } from "../../model/wait-queue.ts";
-import { laterReleaseSeconds, sayLater } from "../../pipeline/send/later-release.ts";
+import { laterReleaseSeconds, sayLater } from "../../pipeline/send/dispatch.ts";
 import type { Successor, WaitQueueState } from "../../ports/flow.ts";
 import type { Verdict } from "../../ports/queues.ts";
 import type { Delivery } from "../../ports/tasks.ts";

@@ -1,5 +1,5 @@
 import { createHash } from "../../../util/node-crypto.ts";
-import { isThrottled } from "../../model/throttled.ts";
+import { isThrottled } from "../../model/errors.ts";
 import { isOfLimit, type WaitQueue } from "../../model/wait-queue.ts";
 import type { WaitingEntry, WaitingTask, WaitQueueState, WaitQueues } from "../../ports/flow.ts";
 import type { Clock } from "../../ports/tasks.ts";

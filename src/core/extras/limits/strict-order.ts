@@ -1,6 +1,6 @@
 import { isKept, iso, statusAt, type TaskRecord } from "../../model/record.ts";
-import { isTerminal } from "../../model/status.ts";
 import type { WaitQueue } from "../../model/wait-queue.ts";
+import { isTerminal } from "../../model/words.ts";
 import type { WaitQueueState } from "../../ports/flow.ts";
 import type { TaskMessage } from "../../task/puller.ts";
 import type { TaskType } from "../../task/task.ts";

@@ -1,5 +1,5 @@
-import type { Tier } from "../../model/tier.ts";
 import type { WaitQueue } from "../../model/wait-queue.ts";
+import type { Tier } from "../../model/words.ts";
 import type { EntryPorts } from "../../pipeline/send/keep-entries.ts";
 import type { AuditLog } from "../../ports/audit.ts";
 import type { SettlePorts } from "../../ports/extra.ts";

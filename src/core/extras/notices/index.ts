@@ -1,7 +1,7 @@
 import { PortUnavailable } from "../../model/errors.ts";
 import { isOwnName } from "../../model/internal-names.ts";
 import type { TaskRecord } from "../../model/record.ts";
-import { isTerminal } from "../../model/status.ts";
+import { isTerminal } from "../../model/words.ts";
 import type { EndPorts, Extra } from "../../ports/extra.ts";
 
 /** Makes notices. It is loaded with the first task that has a subscriber: most have none. */

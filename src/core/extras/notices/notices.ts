@@ -1,4 +1,4 @@
-import { endId } from "../../model/end-id.ts";
+import { endId } from "../../model/idempotency.ts";
 import { iso, noteIn, type TaskRecord } from "../../model/record.ts";
 import { noteView } from "../../model/task-view.ts";
 import { childrenOf, viewOf } from "../../pipeline/end/view.ts";

@@ -8,7 +8,7 @@ import { parseInput } from "../../model/invalid.ts";
 import { hashSecret } from "../../model/keys.ts";
 import { Problem } from "../../model/problem.ts";
 import { isKept, iso, statusAt, type TaskRecord } from "../../model/record.ts";
-import { isTerminal } from "../../model/status.ts";
+import { isTerminal } from "../../model/words.ts";
 import { dispatch, oneOffName } from "../../pipeline/send/dispatch.ts";
 import { keepEntries, newEntryPurgeAt } from "../../pipeline/send/keep-entries.ts";
 import type { DispatchPorts, SignalLink, SignalLinks, StepEntry, StepStore, StoredEntry } from "../../ports/steps.ts";

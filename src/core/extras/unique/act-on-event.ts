@@ -1,8 +1,7 @@
 import { type ControlPorts, cancel } from "../../control/control.ts";
-import { taskIdOf } from "../../model/idempotency.ts";
+import { longestKey, taskIdOf, uniqueKeyOf } from "../../model/idempotency.ts";
 import { Problem } from "../../model/problem.ts";
 import { isKept, type TaskKey, type TaskRecord } from "../../model/record.ts";
-import { longestKey, uniqueKeyOf } from "../../model/unique-key.ts";
 import type { Holder } from "../../ports/unique.ts";
 import { fill, fillAsText } from "../../schedules/event-path.ts";
 import { EventRefused, type RefusalPorts, refusalOf, refused, tenantOf } from "../../schedules/fire-event.ts";

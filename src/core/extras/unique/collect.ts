@@ -1,6 +1,6 @@
+import { isThrottled } from "../../model/errors.ts";
 import { Problem } from "../../model/problem.ts";
 import { isKept, iso, type TaskRecord } from "../../model/record.ts";
-import { isThrottled } from "../../model/throttled.ts";
 import {
   closeList,
   fullPageBytes,

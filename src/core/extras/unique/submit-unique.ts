@@ -1,8 +1,8 @@
 import type { Change } from "../../model/change.ts";
+import { uniqueKeyOf } from "../../model/idempotency.ts";
 import { Problem } from "../../model/problem.ts";
 import { isKept, iso, type TaskRecord } from "../../model/record.ts";
 import { waitsForTurn } from "../../model/suspension.ts";
-import { uniqueKeyOf } from "../../model/unique-key.ts";
 import { dispatch } from "../../pipeline/send/dispatch.ts";
 import { storedEnvelope } from "../../pipeline/send/large-input.ts";
 import { keptUntil } from "../../pipeline/send/parts.ts";

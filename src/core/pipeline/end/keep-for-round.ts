@@ -1,6 +1,6 @@
 import type { Envelope } from "../../model/envelope.ts";
 import type { TaskRecord } from "../../model/record.ts";
-import { isTerminal } from "../../model/status.ts";
+import { isTerminal } from "../../model/words.ts";
 import type { DispatchPorts } from "../../ports/steps.ts";
 import { keptEnvelope, newestKept } from "../send/kept-input.ts";
 

@@ -1,6 +1,6 @@
 import { internalTypeNames, systemTenant } from "../../model/internal-names.ts";
 import { iso, type TaskRecord } from "../../model/record.ts";
-import type { Tier } from "../../model/tier.ts";
+import type { Tier } from "../../model/words.ts";
 import type { DispatchPorts } from "../../ports/steps.ts";
 import { internalTypes } from "../../task/internal-types.ts";
 import { submit } from "../submit/submit.ts";

@@ -1,11 +1,11 @@
 import type { Envelope } from "../../model/envelope.ts";
 import { isKept, iso, statusAt, type TaskRecord } from "../../model/record.ts";
-import { isTerminal } from "../../model/status.ts";
+import { isTerminal } from "../../model/words.ts";
 import type { DispatchPorts } from "../../ports/steps.ts";
 import { dispatch } from "../send/dispatch.ts";
 import { reportChanged } from "../send/report.ts";
+import { expiryOf } from "../send/retention.ts";
 import { waitingEnvelope } from "../send/waiting-task.ts";
-import { expiryOf } from "./expiry.ts";
 
 /*
  * A task with a unique key waits until the tasks that had the key before it are over: its submit cancels them. Its due

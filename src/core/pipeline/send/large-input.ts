@@ -1,5 +1,4 @@
 import { createHash } from "../../../util/node-crypto.ts";
-import { inputKey } from "../../model/blob-keys.ts";
 import { type Envelope, largestEnvelopeBytes, messageText, schemaVersion } from "../../model/envelope.ts";
 import { PermanentError } from "../../model/errors.ts";
 import { Problem } from "../../model/problem.ts";
@@ -10,6 +9,7 @@ import {
   type Bytes,
   dayMs,
   dayOf,
+  inputKey,
   type PutOptions,
   type PutResult,
 } from "../../ports/blob.ts";

@@ -1,7 +1,6 @@
 import type { Attempt, TaskRecord } from "../../model/record.ts";
-import type { Tier } from "../../model/tier.ts";
-import type { Clock, Log, Metrics } from "../../ports/tasks.ts";
-import { traceIdOf } from "../../ports/tracing.ts";
+import type { Tier } from "../../model/words.ts";
+import { type Clock, type Log, type Metrics, traceIdOf } from "../../ports/tasks.ts";
 import type { Settled } from "../../task/limiter.ts";
 
 /*

@@ -1,3 +1,4 @@
+import type { Change } from "../../model/change.ts";
 import { iso, longestQueueLifeSeconds, type TaskRecord } from "../../model/record.ts";
 import type { Clock } from "../../ports/tasks.ts";
 
@@ -35,4 +36,14 @@ export function markedRetention(ports: { clock: Clock }, record: TaskRecord) {
   const kept = retention(ports, record);
   const purge_at = Math.max(kept.purge_at, retention(ports, marked).purge_at);
   return { ...kept, purge_at, rescued_at: iso(ports.clock.now()) };
+}
+
+/** The change that ends a task which did not start before `start_by`. */
+export function expiryOf(ports: { clock: Clock }, record: TaskRecord): Change {
+  const now = iso(ports.clock.now());
+  return {
+    when: { status: { is: "pending" }, attempts_total: { is: 0 }, start_by: { atMost: now }, ...sameRetention(record) },
+    set: { status: "expired", updated_at: now, finished_at: now, ...retention(ports, record) },
+    remove: ["kept_input"],
+  };
 }

@@ -1,10 +1,8 @@
 import * as z from "zod";
 import { isSchedulable, parseTime } from "../../../util/time-text.ts";
+import { halfCharacter, longestKey, uniqueModes } from "../../model/idempotency.ts";
 import { resultKeyFault } from "../../model/result-key.ts";
-import { tiers } from "../../model/tier.ts";
-import { longestKey, uniqueModes } from "../../model/unique-key.ts";
-import { halfCharacter } from "../../model/well-formed.ts";
-import { longestTypeName, wholeFields } from "./submit-bounds.ts";
+import { longestTypeName, tiers, wholeFields } from "../../model/words.ts";
 
 /** The longest wait of a debounced submit in seconds: a day; and the longest one of a burst: a week. */
 const longestWaitSeconds = 86_400;

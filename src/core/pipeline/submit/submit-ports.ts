@@ -1,10 +1,10 @@
 import type { SentUploads } from "../../extras/files/uploads.ts";
 import type { SubmitGate } from "../../limits/gate.ts";
 import type { Envelope } from "../../model/envelope.ts";
-import type { Identity } from "../../model/identity.ts";
 import { Problem } from "../../model/problem.ts";
 import type { TaskRecord } from "../../model/record.ts";
 import type { StoredFile } from "../../model/stored-file.ts";
+import type { Identity } from "../../model/words.ts";
 import type { Uploads } from "../../ports/blob.ts";
 import type { DispatchPorts } from "../../ports/steps.ts";
 import type { NewId } from "../../ports/tasks.ts";

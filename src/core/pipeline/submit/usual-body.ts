@@ -1,6 +1,5 @@
 import { type Fits, fitsOf } from "../../model/fits.ts";
-import { tiers } from "../../model/tier.ts";
-import { longestTypeName, wholeFields } from "./submit-bounds.ts";
+import { longestTypeName, tiers, wholeFields } from "../../model/words.ts";
 
 const whole = (name: keyof typeof wholeFields) => {
   const [minimum, maximum] = wholeFields[name];

@@ -3,17 +3,17 @@ import { leaseSeconds } from "../../model/change.ts";
 import { type Envelope, latestCreatedAt } from "../../model/envelope.ts";
 import { WrittenLater } from "../../model/errors.ts";
 import { isKept, iso, type TaskRecord } from "../../model/record.ts";
-import { isTerminal } from "../../model/status.ts";
+import { isTerminal } from "../../model/words.ts";
 import type { SettlePorts } from "../../ports/extra.ts";
 import type { Verdict, Visibility } from "../../ports/queues.ts";
 import type { Settled } from "../../task/limiter.ts";
 import { canStart, type TaskMessage, timeoutOf } from "../../task/puller.ts";
-import { expiryOf } from "../end/expiry.ts";
 import { followUp } from "../end/follow-up.ts";
 import { dispatch, longestDelaySeconds } from "../send/dispatch.ts";
 import * as extras from "../send/extras.ts";
 import { newestKept } from "../send/kept-input.ts";
 import { reportChanged, reportDuplicate, reportSettled, taskFields } from "../send/report.ts";
+import { expiryOf } from "../send/retention.ts";
 import { settleCrashed } from "./settle.ts";
 
 /** An attempt that wants to start. */

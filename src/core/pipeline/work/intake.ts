@@ -1,7 +1,7 @@
 import type { Envelope } from "../../model/envelope.ts";
 import { AttemptCrashed } from "../../model/errors.ts";
 import type { TaskRecord } from "../../model/record.ts";
-import type { Tier } from "../../model/tier.ts";
+import type { Tier } from "../../model/words.ts";
 import type { WorkQueues } from "../../ports/queues.ts";
 import type { DispatchPorts } from "../../ports/steps.ts";
 import type { Clock, Delivery, Log } from "../../ports/tasks.ts";

@@ -1,8 +1,7 @@
-import { resultKey } from "../../model/blob-keys.ts";
 import { PermanentError } from "../../model/errors.ts";
 import type { ResultReference, TaskRecord } from "../../model/record.ts";
 import { largestFileBytes } from "../../model/stored-file.ts";
-import type { Bytes, Disk } from "../../ports/blob.ts";
+import { type Bytes, type Disk, resultKey } from "../../ports/blob.ts";
 import type { Log, Records } from "../../ports/tasks.ts";
 import { jsonText } from "../../task/json-value.ts";
 import { parseBy } from "../../task/parsed-input.ts";

@@ -1,8 +1,7 @@
 import { within } from "../../../util/within.ts";
 import type { Clock, Log } from "../../ports/tasks.ts";
 import { outsideAttempts } from "../../task/ambient.ts";
-import { handlersWithin } from "../../task/before-handlers.ts";
-import type { TaskProcess } from "../../task/process.ts";
+import { handlersWithin, type TaskProcess } from "../../task/process.ts";
 import type { TaskType } from "../../task/task.ts";
 
 /** The longest time, in milliseconds, for which the load of task types waits for a process's start. */

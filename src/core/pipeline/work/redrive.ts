@@ -1,16 +1,15 @@
 import { type Envelope, type LineCheck, latestCreatedAt } from "../../model/envelope.ts";
 import { ChangedMeanwhile, PortUnavailable, WrittenLater } from "../../model/errors.ts";
 import { isKept, iso, type TaskRecord } from "../../model/record.ts";
-import { isTerminal } from "../../model/status.ts";
 import { usualMessage } from "../../model/usual-message.ts";
+import { isTerminal } from "../../model/words.ts";
 import type { SettlePorts } from "../../ports/extra.ts";
 import { againWhenUnavailable, type Verdict } from "../../ports/queues.ts";
 import type { Delivery } from "../../ports/tasks.ts";
 import { followUp } from "../end/follow-up.ts";
-import { dispatch, longestDelaySeconds } from "../send/dispatch.ts";
+import { dispatch, longestDelaySeconds, sayLater } from "../send/dispatch.ts";
 import * as extras from "../send/extras.ts";
 import { newestKept } from "../send/kept-input.ts";
-import { sayLater } from "../send/later-release.ts";
 import { reportChanged, taskFields } from "../send/report.ts";
 import { afterCrash, expire, reportCrashed, resolveWaiting } from "./claim.ts";
 import { settleCrashed } from "./settle.ts";

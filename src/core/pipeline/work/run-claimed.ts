@@ -11,9 +11,9 @@ import type { Clock, Log, Outgoing, Span, SpanStart, Tracing } from "../../ports
 import type { Limiter, Permit, Settled, Settling } from "../../task/limiter.ts";
 import type { TaskMessage } from "../../task/puller.ts";
 import type { TaskType } from "../../task/task.ts";
+import { laterReleaseSeconds, sayLater } from "../send/dispatch.ts";
 import * as extras from "../send/extras.ts";
 import { newestEnvelope } from "../send/kept-input.ts";
-import { laterReleaseSeconds, sayLater } from "../send/later-release.ts";
 import { reportSettled } from "../send/report.ts";
 import { type Ended, runAttempt } from "./attempt.ts";
 import type { AttemptPorts, Running } from "./attempt-context.ts";

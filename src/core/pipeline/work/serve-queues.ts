@@ -1,16 +1,15 @@
 import { within } from "../../../util/within.ts";
 import { leaseSeconds } from "../../model/change.ts";
 import { parseEnvelope } from "../../model/read-envelope.ts";
-import type { Tier } from "../../model/tier.ts";
+import type { Tier } from "../../model/words.ts";
 import type { Visibility, WorkQueues } from "../../ports/queues.ts";
 import type { Clock, Delivery, Log, Queues } from "../../ports/tasks.ts";
 import { Puller, timeoutOf } from "../../task/puller.ts";
 import { longestDelaySeconds } from "../send/dispatch.ts";
 import { hideSeconds } from "./batch-plan.ts";
-import { Drain } from "./drain.ts";
 import { Bell, firstHoldSeconds, Intake } from "./intake.ts";
 import { holdMarginSeconds, sentAgain } from "./run-claimed.ts";
-import { pullerFor, runPulled } from "./work.ts";
+import { Drain, pullerFor, runPulled } from "./work.ts";
 import { begin, finish, readMessage, type WorkPorts } from "./work-message.ts";
 
 /**

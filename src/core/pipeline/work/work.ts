@@ -4,7 +4,7 @@ import { messageText, type Ticket } from "../../model/envelope.ts";
 import { usualMessage } from "../../model/usual-message.ts";
 import type { WaitingTask } from "../../ports/flow.ts";
 import type { Verdict, Visibility } from "../../ports/queues.ts";
-import type { Delivery } from "../../ports/tasks.ts";
+import type { Clock, Delivery } from "../../ports/tasks.ts";
 import { Puller, type TaskMessage, timeoutOf } from "../../task/puller.ts";
 import { BatchVisibility, fitsIn, planBatch, waitsMs } from "./batch-plan.ts";
 import { holdMarginSeconds, sentAgain } from "./run-claimed.ts";
@@ -260,4 +260,47 @@ function messageOf(ports: WorkPorts, task: WaitingTask, ticket: Ticket): TaskMes
     sentAt: ports.clock.now(),
   };
   return { delivery, envelope, type: ports.registry.get(envelope.type), ticket };
+}
+
+/**
+ * Ends the running attempts of a process that has to end, without counting them: other workers start their tasks again.
+ */
+export class Drain {
+  readonly #clock: Clock;
+  readonly #attempts = new Set<() => void>();
+  #over = false;
+  #cancel = () => {};
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /**
+   * Calls back when the attempts are to be given back, now if that time has come. Returns a function that ends this.
+   */
+  readonly onStopping = (call: () => void): (() => void) => {
+    if (this.#over) call();
+    else this.#attempts.add(call);
+    return () => this.#attempts.delete(call);
+  };
+
+  /** True when what still ran is given back. */
+  readonly isStopping = (): boolean => this.#over;
+
+  /** Waits for the given seconds, then gives back what still runs. */
+  begin(seconds: number): void {
+    this.#cancel();
+    this.#cancel = this.#clock.after(seconds * 1000, () => this.now());
+  }
+
+  /** Ends the drain: the attempts that still run are given back. */
+  now(): void {
+    this.#over = true;
+    for (const call of [...this.#attempts]) call();
+  }
+
+  /** Ends the wait: nothing runs any more. */
+  end(): void {
+    this.#cancel();
+  }
 }

@@ -8,7 +8,7 @@ import type { Envelope } from "../../../../src/core/model/envelope.ts";
 import { AttemptCrashed, PermanentError, PortUnavailable } from "../../../../src/core/model/errors.ts";
 import { type Leaf, treeOver } from "../../../../src/core/model/family-node.ts";
 import type { TaskRecord } from "../../../../src/core/model/record.ts";
-import type { Status } from "../../../../src/core/model/status.ts";
+import type { Status } from "../../../../src/core/model/words.ts";
 import { leafOf } from "../../../../src/core/pipeline/end/child-results.ts";
 import { childrenOf } from "../../../../src/core/pipeline/end/view.ts";
 import type { TaskContext } from "../../../../src/core/task/context.ts";

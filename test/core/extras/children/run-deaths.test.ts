@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { ChildFailed } from "../../../../src/core/extras/steps/step-tools.ts";
 import { iso, type TaskRecord } from "../../../../src/core/model/record.ts";
-import { isTerminal } from "../../../../src/core/model/status.ts";
+import { isTerminal } from "../../../../src/core/model/words.ts";
 import type { TaskContext } from "../../../../src/core/task/context.ts";
 import { defineTask } from "../../../../src/core/task/task.ts";
 import { Dice } from "../../../simulation/dice.ts";

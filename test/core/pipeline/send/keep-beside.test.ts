@@ -4,7 +4,7 @@ import { extend, retry } from "../../../../src/core/control/control.ts";
 import { pause, resume } from "../../../../src/core/extras/limits/manage-flow.ts";
 import { PermanentError, PortUnavailable, RetryAfter } from "../../../../src/core/model/errors.ts";
 import type { TaskRecord } from "../../../../src/core/model/record.ts";
-import { tiers } from "../../../../src/core/model/tier.ts";
+import { tiers } from "../../../../src/core/model/words.ts";
 import type { Part } from "../../../../src/core/ports/tasks.ts";
 import type { TaskContext } from "../../../../src/core/task/context.ts";
 import { deletedBefore } from "../../../support/beside.ts";

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { limitBounds, limitNames, writtenLimits } from "../../../../src/core/limits/limits.ts";
 import { parseLimits } from "../../../../src/core/limits/parse-limits.ts";
 import { fitsOf } from "../../../../src/core/model/fits.ts";
-import { tiers } from "../../../../src/core/model/tier.ts";
+import { tiers } from "../../../../src/core/model/words.ts";
 import { submitSchema } from "../../../../src/core/pipeline/submit/submit-body.ts";
 import { isUsualBody } from "../../../../src/core/pipeline/submit/usual-body.ts";
 import { type CatalogEntry, knownTypesOf } from "../../../../src/core/task/catalog.ts";

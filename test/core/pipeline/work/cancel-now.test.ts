@@ -1,10 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { cancel } from "../../../../src/core/control/control.ts";
-import { tiers } from "../../../../src/core/model/tier.ts";
-import { Drain } from "../../../../src/core/pipeline/work/drain.ts";
+import { tiers } from "../../../../src/core/model/words.ts";
 import { QueueServer, serveMessage } from "../../../../src/core/pipeline/work/serve-queues.ts";
-import { workBatch } from "../../../../src/core/pipeline/work/work.ts";
+import { Drain, workBatch } from "../../../../src/core/pipeline/work/work.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
 import { MemoryWorkQueues } from "../../../../src/memory/work-queues.ts";
 import { memoryPipeline, typeOf, workerSeconds } from "../../../support/memory-pipeline.ts";

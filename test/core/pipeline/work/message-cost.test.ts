@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { isTerminal } from "../../../../src/core/model/status.ts";
+import { isTerminal } from "../../../../src/core/model/words.ts";
 import { redriveBatch } from "../../../../src/core/pipeline/work/redrive.ts";
 import { workBatch } from "../../../../src/core/pipeline/work/work.ts";
 import { maxReceiveCount } from "../../../../src/settings/config.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { type Tier, tiers } from "../../../../src/core/model/tier.ts";
+import { type Tier, tiers } from "../../../../src/core/model/words.ts";
 import {
   QueueServer,
   type ServeOptions,
