@@ -9,7 +9,7 @@ const slowest = [
   ...["stray-tasks", "clock", "handler-kills", "crash-notes", "state", "work", "waiting", "debugger", "reload"].map(
     (name) => `local/${name}`,
   ),
-  ...["aws/outage", "contract/records", "simulation/many-worlds", "http/fairness"],
+  ...["aws/outage", "contract/records", "simulation/many-worlds", "api/http/fairness"],
 ].map((name) => `/test/${name}.test.ts`);
 
 const place = ({ moduleId }: TestSpecification) => {
@@ -65,10 +65,10 @@ const outage = "test/aws/outage.test.ts";
  */
 const builds = [
   "test/bench/**/*.test.ts",
-  "test/build/**/*.test.ts",
+  "test/code/build/**/*.test.ts",
   "test/aws/{exit-after-answer,stray-tasks}.test.ts",
-  "test/cli/{completion,doctor,no-home,openapi}.test.ts",
-  "test/doctor/{container-checks,planted}.test.ts",
+  "test/tools/cli/{completion,doctor,no-home,openapi}.test.ts",
+  "test/tools/doctor/{container-checks,planted}.test.ts",
   "test/{client,direct,lib}/bundle.test.ts",
   "test/lib/{checks,container-code,containers,direct-submit,events,network,notify}.test.ts",
   "test/lib/{packs,properties,push,read-only,runbook,same-bytes,scopes}.test.ts",
@@ -93,7 +93,7 @@ const worlds = [
   "test/core/extras/unique/collect-rate.test.ts",
   "test/simulation/many-worlds.test.ts",
   "test/scale/**/*.test.ts",
-  "test/http/{fairness,fuzz,hostile}.test.ts",
+  "test/api/http/{fairness,fuzz,hostile}.test.ts",
 ];
 
 /** They start an S3 server, for the clients that bundles have: `test/contract/blobs.test.ts` has those of the SDK. */
@@ -146,22 +146,18 @@ const localParts = [
 
 const unitFolders = [
   ...[
+    "api",
     "aws",
-    "cli",
     "client",
     "console",
     "core",
     "direct",
-    "doctor",
-    "http",
-    "init",
     "lib",
     "machine",
     "memory",
-    "openapi",
-    "plan",
     "structure",
     "tasks",
+    "tools",
     "webhooks",
   ],
 ];

@@ -49,7 +49,7 @@ function keepCompiledCode() {
 }
 
 // The sources are in the repository, and the compiled code in the package.
-const sources = new URL("../src/cli/main.ts", import.meta.url);
-const main = existsSync(sources) ? sources : new URL("../dist/src/cli/main.js", import.meta.url);
+const sources = new URL("../src/tools/cli/main.ts", import.meta.url);
+const main = existsSync(sources) ? sources : new URL("../dist/src/tools/cli/main.js", import.meta.url);
 const { run } = await import(main.href);
 process.exitCode = await run(process.argv.slice(2));

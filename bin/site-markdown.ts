@@ -1,4 +1,4 @@
-import { anchorOf } from "../src/cli/docs-pages.ts";
+import { anchorOf } from "../src/tools/cli/docs-pages.ts";
 
 /*
  * The site changes the pages' Markdown: the first use of each of our words in a page links to its row of the

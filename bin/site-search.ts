@@ -1,5 +1,5 @@
-import type { Page } from "../src/cli/docs-pages.ts";
-import { emptyWords, stemOf, synonyms } from "../src/cli/docs-search.ts";
+import type { Page } from "../src/tools/cli/docs-pages.ts";
+import { emptyWords, stemOf, synonyms } from "../src/tools/cli/docs-search.ts";
 
 /*
  * The site's search: what it knows of a page, and how it reads words. `docs/.vitepress/config.mjs` gives both

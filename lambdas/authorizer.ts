@@ -1,12 +1,12 @@
 import type { APIGatewayRequestAuthorizerEventV2 } from "aws-lambda";
+import { createAuthorizer } from "../src/api/http/authorizer.ts";
+import { createJwtVerifier, jwtSettingNames, jwtSettings } from "../src/api/http/jwt.ts";
 import { DynamoApiKeys } from "../src/aws/api-keys.ts";
 import { answersWithin, authorizerMs } from "../src/aws/call-times.ts";
 import { tableClient } from "../src/aws/clients.ts";
 import { DynamoTable } from "../src/aws/dynamo-table.ts";
 import { createLog } from "../src/aws/log.ts";
 import { systemClock } from "../src/aws/process.ts";
-import { createAuthorizer } from "../src/http/authorizer.ts";
-import { createJwtVerifier, jwtSettingNames, jwtSettings } from "../src/http/jwt.ts";
 import { fromEnv } from "../src/settings/config.ts";
 
 const config = fromEnv(process.env, ["table", "localKeys", ...jwtSettingNames]);

@@ -1,10 +1,10 @@
+import { consoleApi, consoleSettingNames, consoleSettings } from "../src/api/http/console.ts";
+import { serve } from "../src/api/http/serve.ts";
 import { filesBesideBundle } from "../src/aws/beside-bundle.ts";
 import { newCorrelationId } from "../src/aws/ids.ts";
 import { createLog } from "../src/aws/log.ts";
 import { observed } from "../src/aws/observed.ts";
 import { createTracing } from "../src/aws/tracing.ts";
-import { consoleApi, consoleSettingNames, consoleSettings } from "../src/http/console.ts";
-import { serve } from "../src/http/serve.ts";
 import { fromEnv } from "../src/settings/config.ts";
 
 const config = fromEnv(process.env, [...consoleSettingNames, "consoleFolder"]);

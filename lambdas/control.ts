@@ -1,4 +1,9 @@
-import * as tasks from "../src/acts/task-acts.ts";
+import * as tasks from "../src/api/acts/task-acts.ts";
+import { handlersOf } from "../src/api/http/act-handlers.ts";
+import { apiOf, withLazy } from "../src/api/http/api.ts";
+import { audited } from "../src/api/http/audit.ts";
+import { operationStarts } from "../src/api/http/bulk.ts";
+import { serve } from "../src/api/http/serve.ts";
 import { DynamoAuditLog } from "../src/aws/audit-log.ts";
 import { answersWithin, apiMs } from "../src/aws/call-times.ts";
 import { catalogTypes } from "../src/aws/catalog-types.ts";
@@ -13,11 +18,6 @@ import { DynamoTenants } from "../src/aws/tenants.ts";
 import { createTracing } from "../src/aws/tracing.ts";
 import { dispatchPorts, dispatchSettings, gateSettings } from "../src/aws/wiring.ts";
 import { internalTypes } from "../src/core/task/internal-types.ts";
-import { handlersOf } from "../src/http/act-handlers.ts";
-import { apiOf, withLazy } from "../src/http/api.ts";
-import { audited } from "../src/http/audit.ts";
-import { operationStarts } from "../src/http/bulk.ts";
-import { serve } from "../src/http/serve.ts";
 import { fromEnv } from "../src/settings/config.ts";
 import type { ControlPorts } from "./rare/control.ts";
 

@@ -1,3 +1,7 @@
+import { apiOf, withLazy } from "../src/api/http/api.ts";
+import { Cursors } from "../src/api/http/cursor.ts";
+import { serve } from "../src/api/http/serve.ts";
+import { type StatusPorts, taskReads } from "../src/api/http/status.ts";
 import { besideBundle } from "../src/aws/beside-bundle.ts";
 import { s3Blobs } from "../src/aws/blobs.ts";
 import { answersWithin, apiMs, callTime } from "../src/aws/call-times.ts";
@@ -10,10 +14,6 @@ import { observed } from "../src/aws/observed.ts";
 import { systemClock } from "../src/aws/process.ts";
 import { DynamoRecords } from "../src/aws/records.ts";
 import { createTracing } from "../src/aws/tracing.ts";
-import { apiOf, withLazy } from "../src/http/api.ts";
-import { Cursors } from "../src/http/cursor.ts";
-import { serve } from "../src/http/serve.ts";
-import { type StatusPorts, taskReads } from "../src/http/status.ts";
 import { fromEnv } from "../src/settings/config.ts";
 
 const config = fromEnv(process.env, [

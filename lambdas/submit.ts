@@ -1,3 +1,5 @@
+import { serve } from "../src/api/http/serve.ts";
+import { submitApi } from "../src/api/http/submit.ts";
 import { answersWithin, apiMs, asBatch } from "../src/aws/call-times.ts";
 import { catalogTypes } from "../src/aws/catalog-types.ts";
 import { limitsOf } from "../src/aws/gate.ts";
@@ -8,8 +10,6 @@ import { submitPorts, submitSettings } from "../src/aws/submit-ports.ts";
 import { createTracing } from "../src/aws/tracing.ts";
 import { fitsOf } from "../src/core/model/fits.ts";
 import { isUsualBody } from "../src/core/pipeline/submit/usual-body.ts";
-import { serve } from "../src/http/serve.ts";
-import { submitApi } from "../src/http/submit.ts";
 import { fromEnv } from "../src/settings/config.ts";
 
 const config = fromEnv(process.env, submitSettings);

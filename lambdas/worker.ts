@@ -21,7 +21,7 @@ export interface WorkerContext extends Context {
 
 /**
  * Makes a worker's handler.
- * @param code The types of all files in `tasks/`: built code (`src/build`), or types that are loaded.
+ * @param code The types of all files in `tasks/`: built code (`src/code/build`), or types that are loaded.
  * @param own Ports in place of those for Lambda.
  * @param replace Called after an exception that no code has caught, and when an attempt did not stop: this process
  * answers its invocation, and must get no other one.

@@ -15,7 +15,7 @@ import { HttpLambdaAuthorizer, HttpLambdaResponseType } from "aws-cdk-lib/aws-ap
 import { HttpLambdaIntegration } from "aws-cdk-lib/aws-apigatewayv2-integrations";
 import { type ILogGroup, LogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
-import { type HttpFunction, isOpen, otherRequests, routes } from "../src/http/routes.ts";
+import { type HttpFunction, isOpen, otherRequests, routes } from "../src/api/http/routes.ts";
 import { defaultThrottle } from "../src/settings/config.ts";
 import { addDomain, type DomainOptions } from "./domain.ts";
 import { encryptedLogs } from "./encryption.ts";
@@ -92,8 +92,8 @@ class Integration extends HttpLambdaIntegration {
 }
 
 /**
- * The HTTP API with the routes of `src/http/routes.ts`. Every other request goes to the status function, for a 404 or
- * 405.
+ * The HTTP API with the routes of `src/api/http/routes.ts`. Every other request goes to the status function, for a 404
+ * or 405.
  */
 export class Api extends Construct {
   readonly url: string;

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { type BuildOptions, build, type Metafile, type Plugin } from "esbuild";
-import { nameInPlace } from "../src/build/sent-code.ts";
+import { nameInPlace } from "../src/code/build/sent-code.ts";
 import { dirname, join } from "../src/machine/paths.ts";
 import { importedBy, startChunk } from "./start-chunk.ts";
 

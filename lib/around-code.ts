@@ -9,8 +9,8 @@ import { temporaryFolder } from "./task-code.ts";
 const limitMs = 120_000;
 
 /**
- * esbuild's name for the files of the built code (`src/build`): the same wherever these are, so that the same sources
- * make the same bytes.
+ * esbuild's name for the files of the built code (`src/code/build`): the same wherever these are, so that the same
+ * sources make the same bytes.
  */
 export const codePrefix = "offload-code:";
 

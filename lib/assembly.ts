@@ -2,8 +2,8 @@ import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { stripVTControlCharacters } from "node:util";
 import { CloudAssembly } from "aws-cdk-lib/cx-api";
-import type { Stack } from "../src/doctor/deployment.ts";
 import { delimiter, dirname, join, ownPaths } from "../src/machine/paths.ts";
+import type { Stack } from "../src/tools/doctor/deployment.ts";
 
 /**
  * Reads the stacks of a cloud assembly, including those of its stages.

@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from "node:fs";
-import { machineOf, targetMachine } from "../src/build/machine.ts";
+import { machineOf, targetMachine } from "../src/code/build/machine.ts";
+import { TaskFileError } from "../src/code/project/task-modules.ts";
 import { join } from "../src/machine/paths.ts";
-import { TaskFileError } from "../src/project/task-modules.ts";
 
 /** Most bytes of a function's code, unpacked. */
 const mostBytes = 262_144_000;

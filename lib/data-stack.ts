@@ -12,8 +12,8 @@ import {
 import type { IKey } from "aws-cdk-lib/aws-kms";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
-import { disposableKey } from "../src/doctor/accepted.ts";
 import { indexes, type PerTier } from "../src/settings/config.ts";
+import { disposableKey } from "../src/tools/doctor/accepted.ts";
 import { ContainerQueues } from "./container-queues.ts";
 import { allowServices } from "./encryption.ts";
 import { type ExistingBus, OwnEventBus } from "./event-bus.ts";

@@ -1,9 +1,9 @@
 import { Annotations, CfnElement, type Stack } from "aws-cdk-lib";
 import type { IConstruct } from "constructs";
-import { acceptedKey } from "../src/doctor/accepted.ts";
-import { Deployment, type Stack as ReviewedStack, type Template } from "../src/doctor/deployment.ts";
-import { type Finding, isAtLeast, type Subject } from "../src/doctor/finding.ts";
-import { review } from "../src/doctor/review.ts";
+import { acceptedKey } from "../src/tools/doctor/accepted.ts";
+import { Deployment, type Stack as ReviewedStack, type Template } from "../src/tools/doctor/deployment.ts";
+import { type Finding, isAtLeast, type Subject } from "../src/tools/doctor/finding.ts";
+import { review } from "../src/tools/doctor/review.ts";
 import { sameNames } from "./deployment-name.ts";
 import { PipelineStack } from "./pipeline-stack.ts";
 import { tooLarge } from "./size-checks.ts";

@@ -1,7 +1,7 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { type BuildOptions, buildSync, type Metafile } from "esbuild";
-import type { AssetOptions } from "../src/build/asset-code.ts";
-import { codeName } from "../src/build/names.ts";
+import type { AssetOptions } from "../src/code/build/asset-code.ts";
+import { codeName } from "../src/code/build/names.ts";
 import {
   codeExtension,
   codeFile,
@@ -166,7 +166,7 @@ export function buildThreads(folder: string): Metafile {
   return metafile;
 }
 
-/** Folder of worker threads in the built code (`src/build`). */
+/** Folder of worker threads in the built code (`src/code/build`). */
 const threads = "threads";
 
 /** Copies what the built code has beside its files: packages that are not bundled, and files that it reads. */

@@ -1,6 +1,6 @@
 import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { deserialize, serialize } from "node:v8";
-import type { DescribedApp } from "../src/describe/described.ts";
+import type { DescribedApp } from "../src/code/describe/described.ts";
 import { join } from "../src/machine/paths.ts";
 import { temporaryFolder } from "./task-code.ts";
 

@@ -1,11 +1,11 @@
 import { cpSync, existsSync } from "node:fs";
 import { Token } from "aws-cdk-lib";
-import { startDescribing, startDescribingSources } from "../src/describe/describe.ts";
-import { type DescribedApp, withOnceKeys } from "../src/describe/described.ts";
-import { lambdaEnvironment } from "../src/describe/lambda-environment.ts";
-import type { LoadProblem } from "../src/describe/load-problem.ts";
+import { startDescribing, startDescribingSources } from "../src/code/describe/describe.ts";
+import { type DescribedApp, withOnceKeys } from "../src/code/describe/described.ts";
+import { lambdaEnvironment } from "../src/code/describe/lambda-environment.ts";
+import type { LoadProblem } from "../src/code/describe/load-problem.ts";
+import { TaskFileError } from "../src/code/project/task-modules.ts";
 import { join, resolve } from "../src/machine/paths.ts";
-import { TaskFileError } from "../src/project/task-modules.ts";
 import { checkAsset } from "./asset-checks.ts";
 import { codeOptionsOf } from "./code-options.ts";
 import { type BundleFiles, bundle } from "./esbuild.ts";

@@ -1,11 +1,11 @@
 import { RetentionDays } from "aws-cdk-lib/aws-logs";
 import type { IConstruct } from "constructs";
+import { openApiDocument } from "../src/api/openapi/document.ts";
+import type { DescribedApp } from "../src/code/describe/described.ts";
 import { appSchedules } from "../src/core/schedules/app-schedule.ts";
 import { appTriggers } from "../src/core/schedules/define-trigger.ts";
 import type { Catalog } from "../src/core/task/catalog.ts";
-import type { DescribedApp } from "../src/describe/described.ts";
 import { packageVersion } from "../src/installed/installation.ts";
-import { openApiDocument } from "../src/openapi/document.ts";
 import { type Capacity, capacityOf, checkTimeouts } from "./capacity.ts";
 import { type Containers, checkContainerTypes, containersOf } from "./containers.ts";
 import type { DataStackProps } from "./data-stack.ts";

@@ -2,7 +2,7 @@ import { CfnElement, type Environment, Names, Stack, type StackProps, Token } fr
 import type { IKey } from "aws-cdk-lib/aws-kms";
 import { DISABLE_CREATION_STACK_TRACES, IAM_MINIMIZE_POLICIES } from "aws-cdk-lib/cx-api";
 import { Construct, type IConstruct, RootConstruct } from "constructs";
-import type { Template } from "../src/doctor/deployment.ts";
+import type { Template } from "../src/tools/doctor/deployment.ts";
 
 /** The place of a pipeline's stacks. */
 export interface Place {

@@ -1,5 +1,5 @@
-import { limits } from "../src/plan/figures.ts";
 import { defaultConcurrency, type PerTier } from "../src/settings/config.ts";
+import { limits } from "../src/tools/plan/figures.ts";
 import { settingError } from "./setting-error.ts";
 
 /** Shares of an account's concurrent invocations. */

@@ -226,7 +226,7 @@ export class ServiceStack extends PipelineStack {
     return push;
   }
 
-  /** Adds the API and only those functions that have a route in `src/http/routes.ts`. */
+  /** Adds the API and only those functions that have a route in `src/api/http/routes.ts`. */
   private addApi(): Api {
     const { logs, accessLogName, throttle, cors, domain, stackName } = this.props;
     return new Api(this, "Api", {

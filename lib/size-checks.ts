@@ -1,5 +1,5 @@
 import type { Stack } from "aws-cdk-lib";
-import type { Template } from "../src/doctor/deployment.ts";
+import type { Template } from "../src/tools/doctor/deployment.ts";
 
 /*
  * CloudFormation, Lambda and IAM would refuse these by their size; the synth tells it. Names that CloudFormation makes

@@ -1,11 +1,11 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import type { AssetCode, AssetOptions } from "../src/build/asset-code.ts";
-import type { BuildAnswer, BuildRequest } from "../src/build/build-process.ts";
-import { startBeside } from "../src/describe/beside.ts";
+import type { AssetCode, AssetOptions } from "../src/code/build/asset-code.ts";
+import type { BuildAnswer, BuildRequest } from "../src/code/build/build-process.ts";
+import { startBeside } from "../src/code/describe/beside.ts";
+import { TaskFileError } from "../src/code/project/task-modules.ts";
 import { codeFile } from "../src/installed/installation.ts";
 import { join, realPath, resolve } from "../src/machine/paths.ts";
-import { TaskFileError } from "../src/project/task-modules.ts";
 
 /** Longest time for a build, in milliseconds: large packages have tens of thousands of files. */
 const limitMs = 300_000;
@@ -63,7 +63,7 @@ export function temporaryFolder(prefix: string): string {
 }
 
 function startBuild(request: BuildRequest): () => AssetCode {
-  const program = codeFile("src/build/build-process");
+  const program = codeFile("src/code/build/build-process");
   const ended = startBeside([program, JSON.stringify(request)], { env: process.env, limitMs });
   return () => {
     const { status, signal, stderr } = ended();

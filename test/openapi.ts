@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { OpenApiDocument } from "../src/openapi/document.ts";
+import type { OpenApiDocument } from "../src/api/openapi/document.ts";
 import { startOwnServer } from "./support/local-server.ts";
 
 /*

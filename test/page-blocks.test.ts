@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { sectionsOf, withParts } from "../src/cli/docs-pages.ts";
 import type { BusEvent } from "../src/core/schedules/bus-event.ts";
 import { fill } from "../src/core/schedules/event-path.ts";
 import { matchesPattern } from "../src/core/schedules/pattern.ts";
@@ -8,6 +7,7 @@ import { scheduleIdOf } from "../src/core/schedules/schedule-record.ts";
 import type { AppTrigger } from "../src/core/schedules/trigger.ts";
 import type { DefinedTask } from "../src/core/task/task.ts";
 import { type RunOptions, testKit } from "../src/testkit/kit.ts";
+import { sectionsOf, withParts } from "../src/tools/cli/docs-pages.ts";
 import { type Answer, type BlockModule, effectBlocks, PageBlocks } from "./support/page-blocks.ts";
 import type { Fence } from "./support/pages.ts";
 

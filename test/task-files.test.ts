@@ -1,10 +1,10 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { wholeApp } from "../src/describe/load-app.ts";
+import { wholeApp } from "../src/code/describe/load-app.ts";
+import { taskFiles } from "../src/code/project/task-folder.ts";
+import { TaskFileError } from "../src/code/project/task-modules.ts";
 import { loadProject } from "../src/local/deployment/project.ts";
-import { taskFiles } from "../src/project/task-folder.ts";
-import { TaskFileError } from "../src/project/task-modules.ts";
 import { projectOf, taskText } from "./support/project.ts";
 
 /** A tasks folder with these files. */

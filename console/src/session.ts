@@ -1,10 +1,10 @@
 import { computed, signal } from "@preact/signals";
-import type { Caller } from "../../src/acts/views.ts";
+import type { Caller } from "../../src/api/acts/views.ts";
+import type { PathOf } from "../../src/api/http/routes.ts";
 import { ProblemError } from "../../src/client/errors.ts";
 import type { CallOptions } from "../../src/client/limits.ts";
 import { type Query, Transport } from "../../src/client/transport.ts";
 import type { Role } from "../../src/core/model/words.ts";
-import type { PathOf } from "../../src/http/routes.ts";
 import { href, type QueryValues, route } from "./route.ts";
 
 export type { PathOf, Role };

@@ -1,4 +1,4 @@
-import type { TypeList } from "../../src/acts/views.ts";
+import type { TypeList } from "../../src/api/acts/views.ts";
 import { type Loaded, useLoad } from "./load.ts";
 import { api, tenant } from "./session.ts";
 

@@ -2,7 +2,7 @@ import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { addToPages, copyScript } from "../../bin/site-markdown.ts";
 import { miniSearch, searchBoxScript, searched } from "../../bin/site-search.ts";
-import { allGroupsIn } from "../../src/cli/docs-pages.ts";
+import { allGroupsIn } from "../../src/tools/cli/docs-pages.ts";
 
 /*
  * The site of the pages: `npm run docs` builds it into docs/.vitepress/dist, `npm run docs:preview` serves it.

@@ -1,3 +1,13 @@
+import { auditReads } from "../../src/api/http/audit.ts";
+import { deadLetterReads } from "../../src/api/http/dead-letters.ts";
+import { deliveryReads } from "../../src/api/http/deliveries.ts";
+import { deploymentReads } from "../../src/api/http/deployments.ts";
+import { keyReads } from "../../src/api/http/key-routes.ts";
+import { logReads } from "../../src/api/http/logs.ts";
+import { receiverReads } from "../../src/api/http/receiver-routes.ts";
+import { scheduleReads } from "../../src/api/http/schedule-routes.ts";
+import type { StatusPorts } from "../../src/api/http/status.ts";
+import { tenantReads } from "../../src/api/http/tenant-routes.ts";
 import { DynamoAppScheduleStates } from "../../src/aws/app-schedule-states.ts";
 import { appSchedules } from "../../src/aws/app-schedules.ts";
 import { DynamoAuditLog } from "../../src/aws/audit-log.ts";
@@ -9,16 +19,6 @@ import { DynamoKeyStore } from "../../src/aws/key-store.ts";
 import { DynamoReceivers } from "../../src/aws/receivers.ts";
 import { DynamoSchedules } from "../../src/aws/schedules.ts";
 import { CloudWatchTaskLogs, cloudWatchLogsClient, logGroupsOf } from "../../src/aws/task-logs.ts";
-import { auditReads } from "../../src/http/audit.ts";
-import { deadLetterReads } from "../../src/http/dead-letters.ts";
-import { deliveryReads } from "../../src/http/deliveries.ts";
-import { deploymentReads } from "../../src/http/deployments.ts";
-import { keyReads } from "../../src/http/key-routes.ts";
-import { logReads } from "../../src/http/logs.ts";
-import { receiverReads } from "../../src/http/receiver-routes.ts";
-import { scheduleReads } from "../../src/http/schedule-routes.ts";
-import type { StatusPorts } from "../../src/http/status.ts";
-import { tenantReads } from "../../src/http/tenant-routes.ts";
 import { fromEnv } from "../../src/settings/config.ts";
 
 /** Routes of status that few requests need: most are polls. This file loads with the first of them. */

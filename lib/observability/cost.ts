@@ -1,8 +1,8 @@
 import { Duration } from "aws-cdk-lib";
 import { type IMetric, MathExpression, Metric, Stats } from "aws-cdk-lib/aws-cloudwatch";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
-import { figuresAsOf, type PriceName, priceRegion, prices } from "../../src/plan/figures.ts";
 import { indexes } from "../../src/settings/config.ts";
+import { figuresAsOf, type PriceName, priceRegion, prices } from "../../src/tools/plan/figures.ts";
 import type { ContainerWorkers } from "../container-workers.ts";
 import type { DataStack } from "../data-stack.ts";
 import { title } from "../per-tier.ts";

@@ -1,8 +1,8 @@
 import * as z from "zod";
+import type { FailedFile } from "../code/project/task-code.ts";
+import { typeNameOf } from "../code/project/task-modules.ts";
 import type { Log } from "../core/ports/tasks.ts";
 import { defineTask, type TaskType } from "../core/task/task.ts";
-import type { FailedFile } from "../project/task-code.ts";
-import { typeNameOf } from "../project/task-modules.ts";
 
 /** A task type whose file cannot be loaded. */
 export class TypeNotLoaded extends Error {

@@ -1,6 +1,3 @@
-import type { ProcessLife } from "../core/pipeline/work/process-life.ts";
-import type { Clock, Log } from "../core/ports/tasks.ts";
-import { acceptedTypes, type TaskType } from "../core/task/task.ts";
 import {
   type LoadedTypes,
   loadTypes,
@@ -8,8 +5,11 @@ import {
   otherFileOf,
   type TaskCode,
   typeFilesOf,
-} from "../project/task-code.ts";
-import { typeNameOf } from "../project/task-modules.ts";
+} from "../code/project/task-code.ts";
+import { typeNameOf } from "../code/project/task-modules.ts";
+import type { ProcessLife } from "../core/pipeline/work/process-life.ts";
+import type { Clock, Log } from "../core/ports/tasks.ts";
+import { acceptedTypes, type TaskType } from "../core/task/task.ts";
 import type { Config } from "../settings/config.ts";
 
 /** A worker's task types: built code that is to be loaded, or types that are loaded. */

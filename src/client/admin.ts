@@ -1,4 +1,4 @@
-import type { Caller, KeyInfo, Metrics, TenantInfo, TenantLimits } from "../acts/views.ts";
+import type { Caller, KeyInfo, Metrics, TenantInfo, TenantLimits } from "../api/acts/views.ts";
 import type { AlarmView } from "../core/control/metric-history.ts";
 import type { Role } from "../core/model/words.ts";
 import type { Deployment } from "../core/schedules/ports.ts";

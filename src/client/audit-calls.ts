@@ -1,4 +1,4 @@
-import type { AuditEntry } from "../acts/views.ts";
+import type { AuditEntry } from "../api/acts/views.ts";
 import type { CallOptions } from "./limits.ts";
 import { List } from "./list.ts";
 import { type ClientOptions, type Query, Transport } from "./transport.ts";

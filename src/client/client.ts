@@ -1,4 +1,4 @@
-import type { QueueView, TypeView } from "../acts/views.ts";
+import type { QueueView, TypeView } from "../api/acts/views.ts";
 import type { TaskFilter as CoreFilter } from "../core/control/list.ts";
 import type { TaskView } from "../core/model/task-view.ts";
 import type { Tier } from "../core/model/words.ts";

@@ -1,4 +1,4 @@
-import type { DryRun, StartedOperation } from "../acts/views.ts";
+import type { DryRun, StartedOperation } from "../api/acts/views.ts";
 import type { DeadLetterFilter as CoreFilter, DeadLetterView } from "../core/control/find-dead-letters.ts";
 import type { OperationView } from "../core/control/operation.ts";
 import type { CallOptions } from "./limits.ts";

@@ -1,4 +1,12 @@
-import type { KeyLimit, TenantPause, TierPause, TypeBreaker, TypeLimits, TypeList, TypePause } from "../acts/views.ts";
+import type {
+  KeyLimit,
+  TenantPause,
+  TierPause,
+  TypeBreaker,
+  TypeLimits,
+  TypeList,
+  TypePause,
+} from "../api/acts/views.ts";
 import type { Tier } from "../core/model/words.ts";
 import type { CallOptions } from "./limits.ts";
 import { type ClientOptions, path, Transport } from "./transport.ts";

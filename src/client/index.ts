@@ -43,7 +43,7 @@ export type {
   WebhookSecret,
   WebhookTries,
   WebhookTry,
-} from "../acts/views.ts";
+} from "../api/acts/views.ts";
 export type { DeadLetterView } from "../core/control/find-dead-letters.ts";
 export type { LetterGroups, LetterGroupView } from "../core/control/group-dead-letters.ts";
 export type { OperationView } from "../core/control/operation.ts";

@@ -1,4 +1,4 @@
-import type { DryRun, StartedOperation, TaskLogView } from "../acts/views.ts";
+import type { DryRun, StartedOperation, TaskLogView } from "../api/acts/views.ts";
 import type { LetterGroups } from "../core/control/group-dead-letters.ts";
 import type { OperationView } from "../core/control/operation.ts";
 import type { StepView } from "../core/control/stored-parts.ts";

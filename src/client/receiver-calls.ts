@@ -1,4 +1,4 @@
-import type { ReceiverDelivery, ReceiverSecret, ReceiverView } from "../acts/views.ts";
+import type { ReceiverDelivery, ReceiverSecret, ReceiverView } from "../api/acts/views.ts";
 import type { OperationView } from "../core/control/operation.ts";
 import type { CallOptions } from "./limits.ts";
 import { List } from "./list.ts";

@@ -1,4 +1,4 @@
-import type { FailedWebhook, WebhookSecret, WebhookTries } from "../acts/views.ts";
+import type { FailedWebhook, WebhookSecret, WebhookTries } from "../api/acts/views.ts";
 import type { CallOptions } from "./limits.ts";
 import { List } from "./list.ts";
 import { idOf, type TaskRef } from "./task-ref.ts";

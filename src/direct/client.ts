@@ -1,3 +1,4 @@
+import { parseBody } from "../api/http/body.ts";
 import { answersWithin, apiMs } from "../aws/call-times.ts";
 import type { SentTracing } from "../aws/observed.ts";
 import type { AnyTasks, TaskInput, TaskName, TaskResult } from "../client/definitions.ts";
@@ -20,7 +21,6 @@ import {
 import { loadSubmitSchema } from "../core/pipeline/submit/usual-submit.ts";
 import { isTraceparent } from "../core/ports/tasks.ts";
 import type { KnownTypes } from "../core/task/catalog.ts";
-import { parseBody } from "../http/body.ts";
 
 /**
  * The options of a submit: those of the HTTP client, and the caller's trace. Nothing is repeated, so no key is made.

@@ -1,5 +1,5 @@
 import { fork } from "node:child_process";
-import type { TaskCode } from "../project/task-code.ts";
+import type { TaskCode } from "../code/project/task-code.ts";
 import { type Role, roleVariable } from "./messages.ts";
 import { memoryFlags, workSettings } from "./settings.ts";
 import { supervise } from "./supervise.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { BoundedHttpHandler } from "../../src/aws/http-handler.ts";
 import { roleReader } from "../../src/aws/linked-roles.ts";
-import { StubApi } from "../cli/stub-api.ts";
+import { StubApi } from "../tools/cli/stub-api.ts";
 
 const resolved = (region: string) => ({
   credentials: async () => ({ accessKeyId: "AKID", secretAccessKey: "secret", sessionToken: "token" }),

@@ -6,7 +6,7 @@ import { DynamoDBDocumentClient } from "#aws-sdk/lib-dynamodb";
 import { liveAccount } from "../../src/aws/live-account.ts";
 import { toEnv } from "../../src/settings/config.ts";
 import { withRelease } from "../../src/settings/releases.ts";
-import { type Answer, type Seen, StubApi } from "../cli/stub-api.ts";
+import { type Answer, type Seen, StubApi } from "../tools/cli/stub-api.ts";
 
 const urlsOf = (suffix: string) => ({
   critical: `http://sqs/critical${suffix}`,

@@ -7,11 +7,11 @@ import {
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { submitApi } from "../../src/api/http/submit.ts";
 import { observed } from "../../src/aws/observed.ts";
 import { createTracing } from "../../src/aws/tracing.ts";
 import { submitChild } from "../../src/core/extras/children/child.ts";
 import { noTracing } from "../../src/core/ports/tasks.ts";
-import { submitApi } from "../../src/http/submit.ts";
 import { echo, memoryPipeline, typeOf } from "../support/memory-pipeline.ts";
 import { ask } from "../support/served.ts";
 

@@ -1,9 +1,9 @@
-import { knownArrivals } from "../../src/plan/arrivals.ts";
-import { frontLines } from "../../src/plan/cost.ts";
-import { prices } from "../../src/plan/figures.ts";
-import { awsModel } from "../../src/plan/model.ts";
-import { readScenario } from "../../src/plan/scenario.ts";
-import { simulate } from "../../src/plan/simulate.ts";
+import { knownArrivals } from "../../src/tools/plan/arrivals.ts";
+import { frontLines } from "../../src/tools/plan/cost.ts";
+import { prices } from "../../src/tools/plan/figures.ts";
+import { awsModel } from "../../src/tools/plan/model.ts";
+import { readScenario } from "../../src/tools/plan/scenario.ts";
+import { simulate } from "../../src/tools/plan/simulate.ts";
 import type { Took } from "./contestant-process.ts";
 import { type Built, build, buildDirect, environment, Process } from "./contestants.ts";
 import { type Benchmark, type Setting, type Spread, spreadOf } from "./measure.ts";

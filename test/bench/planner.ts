@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { knownArrivals } from "../../src/plan/arrivals.ts";
-import { type DurationSpread, Durations, knownDurations } from "../../src/plan/durations.ts";
-import { awsModel, type LocalServer, localModel } from "../../src/plan/model.ts";
-import { seededRandom } from "../../src/plan/random.ts";
-import { readScenario } from "../../src/plan/scenario.ts";
-import { simulate } from "../../src/plan/simulate.ts";
+import { knownArrivals } from "../../src/tools/plan/arrivals.ts";
+import { type DurationSpread, Durations, knownDurations } from "../../src/tools/plan/durations.ts";
+import { awsModel, type LocalServer, localModel } from "../../src/tools/plan/model.ts";
+import { seededRandom } from "../../src/tools/plan/random.ts";
+import { readScenario } from "../../src/tools/plan/scenario.ts";
+import { simulate } from "../../src/tools/plan/simulate.ts";
 import { type Local, quantile, type Start, startLocal, submitMany } from "./local.ts";
 import type { Benchmark, Goal, Report, Setting } from "./measure.ts";
 

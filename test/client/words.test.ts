@@ -1,5 +1,7 @@
 import { expect, expectTypeOf, test } from "vitest";
 import type * as z from "zod";
+import type { auditListSchema } from "../../src/api/http/audit.ts";
+import type { replayDeliveriesSchema } from "../../src/api/http/receiver-routes.ts";
 import type { AuditFilter } from "../../src/client/audit-calls.ts";
 import type { SubscribeOptions } from "../../src/client/push.ts";
 import type { Receivers } from "../../src/client/receiver-calls.ts";
@@ -8,8 +10,6 @@ import { uniqueModes } from "../../src/core/model/idempotency.ts";
 import type { channelSchema } from "../../src/core/notify/open-channel.ts";
 import type { submitFields } from "../../src/core/pipeline/submit/submit-body.ts";
 import type { UniqueOptions as OfHandlers } from "../../src/core/task/handler-submit.ts";
-import type { auditListSchema } from "../../src/http/audit.ts";
-import type { replayDeliveriesSchema } from "../../src/http/receiver-routes.ts";
 
 /* The client writes the words of a request out, for its readers. The compiler compares them with the schemas. */
 

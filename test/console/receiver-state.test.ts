@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { bodyValue, namesIn, receiverState } from "../../console/src/pages/receiver-state.ts";
-import type { ReceiverView } from "../../src/acts/views.ts";
+import type { ReceiverView } from "../../src/api/acts/views.ts";
 
 const at = "2026-11-20T00:00:00.000Z";
 

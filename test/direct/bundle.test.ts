@@ -77,7 +77,7 @@ test("a caller has no task, no HTTP route, and nothing of the local server or of
   const { sources } = await bundled("parts", {});
   const own = sources.filter((path) => !path.includes("node_modules/"));
   const others = own.filter((path) => !/^(src\/(aws|client|core|direct|settings|util)\/|<stdin>)/.test(path));
-  expect(others).toEqual(["src/http/body.ts"]);
+  expect(others).toEqual(["src/api/http/body.ts"]);
   expect(sources.filter((path) => /node_modules\/(hono|aws-cdk-lib|pdfmake)\//.test(path))).toEqual([]);
 });
 

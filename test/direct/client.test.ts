@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, expectTypeOf, test, vi } from "vitest";
 import * as z from "zod";
+import { submitApi } from "../../src/api/http/submit.ts";
 import { createClient } from "../../src/client/index.ts";
 import { createGate } from "../../src/core/limits/gate.ts";
 import { parseLimits } from "../../src/core/limits/parse-limits.ts";
@@ -13,7 +14,6 @@ import { toCatalog } from "../../src/core/task/to-catalog.ts";
 import { DirectClient, type DirectPorts, type DirectSubmitOptions } from "../../src/direct/client.ts";
 import { currentTypes } from "../../src/direct/current-types.ts";
 import { CallTimeout, type OffloadError, ProblemError } from "../../src/direct/index.ts";
-import { submitApi } from "../../src/http/submit.ts";
 import { MemoryLimits } from "../../src/memory/limits.ts";
 import { MemoryUsage } from "../../src/memory/usage.ts";
 import { memoryPipeline } from "../support/memory-pipeline.ts";

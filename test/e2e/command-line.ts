@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { run } from "../../src/cli/main.ts";
+import { run } from "../../src/tools/cli/main.ts";
 import { Client } from "../support/http-client.ts";
 import { quietTerminal } from "../support/quiet-terminal.ts";
 

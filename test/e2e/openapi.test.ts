@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import type { OpenApiDocument } from "../../src/openapi/document.ts";
+import type { OpenApiDocument } from "../../src/api/openapi/document.ts";
 import { Documented } from "../support/documented.ts";
 import { type Answer, expectStatus } from "../support/http-client.ts";
 import { admin, anonymous, operator, uniqueTags } from "./callers.ts";

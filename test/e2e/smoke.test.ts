@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { run } from "../../src/cli/main.ts";
+import { run } from "../../src/tools/cli/main.ts";
 import { quietTerminal } from "../support/quiet-terminal.ts";
 import { createKey } from "./command-line.ts";
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { run } from "../../src/cli/main.ts";
+import { run } from "../../src/tools/cli/main.ts";
 import { quietTerminal } from "../support/quiet-terminal.ts";
 import { startTimelyServer, type TimelyServer } from "../support/timely-server.ts";
 import { createKey, deployed } from "./command-line.ts";

@@ -1,4 +1,4 @@
-import { apiRoutes } from "../../src/http/routes.ts";
+import { apiRoutes } from "../../src/api/http/routes.ts";
 import { Dice } from "../simulation/dice.ts";
 import { Requests } from "./requests.ts";
 import { fuzzWorld, type Sent, viewerOf } from "./world.ts";

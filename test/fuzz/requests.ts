@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from "node:crypto";
-import type { ApiRoute } from "../../src/http/routes.ts";
+import type { ApiRoute } from "../../src/api/http/routes.ts";
 import type { Dice } from "../simulation/dice.ts";
 import { type Caller, secretOf } from "./owners.ts";
 import { type Known, type Schema, Values } from "./values.ts";

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { apiRoutes } from "../../src/http/routes.ts";
+import { apiRoutes } from "../../src/api/http/routes.ts";
 import { fuzz } from "./fuzz.ts";
 
 /*

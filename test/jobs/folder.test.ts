@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { wholeApp } from "../../src/describe/load-app.ts";
+import { wholeApp } from "../../src/code/describe/load-app.ts";
 
 test("the jobs are one tasks folder: each file loads, with its schedules and triggers", async () => {
   const { catalog, schedules, triggers } = await wholeApp(join(import.meta.dirname, "tasks"), false);

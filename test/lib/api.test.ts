@@ -3,7 +3,7 @@ import { CorsHttpMethod } from "aws-cdk-lib/aws-apigatewayv2";
 import { Certificate } from "aws-cdk-lib/aws-certificatemanager";
 import { HostedZone } from "aws-cdk-lib/aws-route53";
 import { describe, expect, test } from "vitest";
-import { routes } from "../../src/http/routes.ts";
+import { routes } from "../../src/api/http/routes.ts";
 import {
   allOf,
   inService,

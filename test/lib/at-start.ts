@@ -29,7 +29,9 @@ function kibByPart(loaded: readonly Metafile["outputs"][string][]): Record<strin
 }
 
 const partOf = (path: string): string =>
-  /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? /^src\/[^/]+/.exec(path)?.[0] ?? "lambdas";
+  /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ??
+  /^src\/(?:(?:api|code|tools)\/)?[^/]+/.exec(path)?.[0] ??
+  "lambdas";
 
 /** Functions that a client or a task waits for: their starts have budgets by part. */
 export const watched = ["submit", "status", "worker", "notify", "authorizer"] as const satisfies FunctionName[];
@@ -38,15 +40,15 @@ export const watched = ["submit", "status", "worker", "notify", "authorizer"] as
 export const partBudgets: Record<(typeof watched)[number], Record<string, number>> = {
   submit: {
     ...{ uuid: 2, lambdas: 1 },
-    ...{ "src/aws": 47, "src/core": 34, "src/http": 13, "src/acts": 2, "src/settings": 7, "src/util": 3 },
+    ...{ "src/aws": 47, "src/core": 34, "src/api/http": 13, "src/api/acts": 2, "src/settings": 7, "src/util": 3 },
   },
   status: {
     ...{ lambdas: 2 },
-    ...{ "src/aws": 34, "src/core": 15, "src/http": 13, "src/acts": 4, "src/settings": 7, "src/util": 3 },
+    ...{ "src/aws": 34, "src/core": 15, "src/api/http": 13, "src/api/acts": 4, "src/settings": 7, "src/util": 3 },
   },
   worker: {
     ...{ zod: 94, uuid: 2, "fastest-levenshtein": 2, lambdas: 31, "src/aws": 55, "src/core": 116 },
-    ...{ "src/machine": 2, "src/project": 2, "src/settings": 7, "src/util": 4 },
+    ...{ "src/machine": 2, "src/code/project": 2, "src/settings": 7, "src/util": 4 },
   },
   notify: {
     ...{ "ipaddr.js": 13, "fast-sha256": 7, "@stablelib/base64": 4, standardwebhooks: 3, uuid: 2, lambdas: 2 },
@@ -54,7 +56,7 @@ export const partBudgets: Record<(typeof watched)[number], Record<string, number
   },
   authorizer: {
     ...{ jose: 19, lambdas: 1 },
-    ...{ "src/aws": 25, "src/core": 4, "src/http": 6, "src/settings": 7, "src/util": 2 },
+    ...{ "src/aws": 25, "src/core": 4, "src/api/http": 6, "src/settings": 7, "src/util": 2 },
   },
 };
 

@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { startBeside } from "../../src/describe/beside.ts";
+import { startBeside } from "../../src/code/describe/beside.ts";
 
 const env = process.env;
 const limitMs = 200_000;

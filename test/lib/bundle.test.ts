@@ -114,7 +114,7 @@ test.each(names)("%s has no file that no other file imports", (name) => {
 test.each(names)("%s has nothing of the local server or of the synth", (name) => {
   expect(
     sourcesOf(name).filter((path) =>
-      /^(src\/(build|cli|describe|doctor|init|installed|local|memory|openapi|plan|testkit)|lib|test)\b/.test(path),
+      /^(src\/(api\/openapi|code\/(build|describe)|installed|local|memory|testkit|tools)|lib|test)\b/.test(path),
     ),
   ).toEqual([]);
 });

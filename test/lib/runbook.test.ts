@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { runbookSections } from "../../lib/observability/alarms.ts";
 import { queries } from "../../lib/observability/queries.ts";
-import { run } from "../../src/cli/main.ts";
-import type { Terminal } from "../../src/cli/terminal.ts";
+import { run } from "../../src/tools/cli/main.ts";
+import type { Terminal } from "../../src/tools/cli/terminal.ts";
 import { quietTerminal } from "../support/quiet-terminal.ts";
 import { allOf, stage } from "./synthesis.ts";
 

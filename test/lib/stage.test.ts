@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { disposableKey } from "../../src/doctor/accepted.ts";
+import { disposableKey } from "../../src/tools/doctor/accepted.ts";
 import { allOf, inService, resources, stage, synthesize, widgetsOf } from "./synthesis.ts";
 
 const topicArn = "arn:aws:sns:eu-central-1:123456789012:on-call";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { APIGatewayProxyEventV2 } from "aws-lambda";
 import { afterEach, describe, expect, test } from "vitest";
-import { serve } from "../../src/http/serve.ts";
+import { serve } from "../../src/api/http/serve.ts";
 import { type GatewayOptions, startGateway } from "../../src/local/gateway/gateway.ts";
 import { Client, until } from "../support/http-client.ts";
 import { openRaw, sendRaw } from "../support/raw-http.ts";

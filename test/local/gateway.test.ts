@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { serve } from "../../src/http/serve.ts";
+import { serve } from "../../src/api/http/serve.ts";
 import { startGateway } from "../../src/local/gateway/gateway.ts";
 import { Client, expectProblem, expectStatus } from "../support/http-client.ts";
 import { sendRaw } from "../support/raw-http.ts";

@@ -58,7 +58,7 @@ test("a worker process has the small clients of AWS, as a deployed one", async (
 });
 
 test("the command that starts a server loads the small clients of AWS", async () => {
-  const dev = JSON.stringify(pathToFileURL(resolve("src/cli/dev.ts")));
+  const dev = JSON.stringify(pathToFileURL(resolve("src/tools/cli/dev.ts")));
   const clients = JSON.stringify(pathToFileURL(resolve("src/aws/clients.ts")));
   const program = `
     const { Command } = await import("commander");

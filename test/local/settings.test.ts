@@ -3,7 +3,6 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
-import { run } from "../../src/cli/main.ts";
 import {
   defaultKeys,
   defaultOf,
@@ -12,6 +11,7 @@ import {
   readLocalSettings,
   type Variable,
 } from "../../src/local/deployment/settings.ts";
+import { run } from "../../src/tools/cli/main.ts";
 import { quietTerminal } from "../support/quiet-terminal.ts";
 
 const variables = Object.keys(localSettings) as Variable[];

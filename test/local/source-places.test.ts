@@ -1,7 +1,7 @@
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
+import { sourceStackOf } from "../../src/code/project/source-places.ts";
 import { codeFolder } from "../../src/installed/installation.ts";
-import { sourceStackOf } from "../../src/project/source-places.ts";
 
 const thrownAt = (...places: string[]): Error =>
   Object.assign(new Error("no"), {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import type { Text } from "../../src/acts/act.ts";
-import { files } from "../../src/acts/index.ts";
+import type { Text } from "../../src/api/acts/act.ts";
+import { files } from "../../src/api/acts/index.ts";
+import { type ApiRoute, apiRoutes, isRecorded, type Route, routes } from "../../src/api/http/routes.ts";
+import { openApiDocument } from "../../src/api/openapi/document.ts";
 import { createClient, Operations } from "../../src/client/index.ts";
-import { type ApiRoute, apiRoutes, isRecorded, type Route, routes } from "../../src/http/routes.ts";
-import { openApiDocument } from "../../src/openapi/document.ts";
 import { clientCalls } from "../support/http-page-texts.ts";
 import { sentBy } from "../support/sent-by.ts";
 

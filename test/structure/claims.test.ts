@@ -1,10 +1,10 @@
 import { globSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { routeOf } from "../../src/api/http/routes.ts";
 import { createClient } from "../../src/client/index.ts";
 import { type ProblemCode, problemCodes } from "../../src/core/model/problem.ts";
-import { routeOf } from "../../src/http/routes.ts";
-import { bare } from "../cli/stub-api.ts";
 import { pages, withoutFences } from "../support/pages.ts";
+import { bare } from "../tools/cli/stub-api.ts";
 
 /* What the pages say that there is: routes, problems, commands with their options, entries of the package, calls. The compiler checks blocks of TypeScript. */
 

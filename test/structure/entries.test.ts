@@ -56,10 +56,10 @@ const onNode20 = [
   ...[
     "lib/index.ts",
     "lib/around-code-process.ts",
-    "src/describe/describe-process.ts",
-    "src/describe/sources-process.ts",
+    "src/code/describe/describe-process.ts",
+    "src/code/describe/sources-process.ts",
   ],
-  ...["src/build/build-process.ts", "src/cli/init.ts", "src/client/index.ts", "src/direct/index.ts"],
+  ...["src/code/build/build-process.ts", "src/tools/cli/init.ts", "src/client/index.ts", "src/direct/index.ts"],
 ];
 test.each(onNode20)("%s calls no function that Node 20 lacks", async (source) => {
   const { code } = await loadedBy(source);
@@ -117,7 +117,7 @@ describe("what a program loads", () => {
         ...["@aws-sdk/lib-storage", "@aws-sdk/s3-request-presigner", "@opentelemetry/api"],
         ...["fastest-levenshtein", "ipaddr.js", "uuid", "zod"],
       ],
-      files: /^src\/(direct|core|util|aws|http|client|settings)\//,
+      files: /^src\/(direct|core|util|aws|api\/http|client|settings)\//,
     },
     "offload/cdk": {
       packages: [
@@ -130,7 +130,7 @@ describe("what a program loads", () => {
         "ipaddr.js",
         "zod",
       ],
-      files: /^(lib|src)\/(?!local|cli|aws|client)/,
+      files: /^(lib|src)\/(?!local|tools\/cli|aws|client)/,
     },
   };
 

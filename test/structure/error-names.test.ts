@@ -6,7 +6,7 @@ import { sources } from "./sources.ts";
  * and in the log. So the class of an error says its name itself.
  */
 
-const bundled = sources().filter(({ path }) => /^src\/(?!local\/|cli\/|client\/)/.test(path));
+const bundled = sources().filter(({ path }) => /^src\/(?!local\/|tools\/cli\/|client\/)/.test(path));
 
 const errorClass = /\bclass (\w+)(?:<[^>]*>)? extends \w*Error\b[^{]*\{([\s\S]*?)\n?\}\n(?=\n|$)/g;
 

@@ -6,8 +6,8 @@ import { httpPages } from "../support/http-page.ts";
 import { problemTexts } from "../support/problem-texts.ts";
 import { rowsFile } from "../support/rows-file.ts";
 
-test("src/acts/rows.ts has the present acts: otherwise run `npm run docs:http`", () => {
-  expect(readFileSync("src/acts/rows.ts", "utf8")).toBe(rowsFile());
+test("src/api/acts/rows.ts has the present acts: otherwise run `npm run docs:http`", () => {
+  expect(readFileSync("src/api/acts/rows.ts", "utf8")).toBe(rowsFile());
 });
 
 const pages = httpPages();
@@ -37,7 +37,7 @@ test("each problem and each error kind has its page, and no other one has", () =
 });
 
 describe("a text of `detail` in a problem's page is one that the code has", () => {
-  const sources = globSync("src/{http,core,acts,local}/**/*.ts").map((file) => readFileSync(file, "utf8"));
+  const sources = globSync("src/{api,core,local}/**/*.ts").map((file) => readFileSync(file, "utf8"));
   const escaped = (text: string): string => text.replaceAll(/[.*+?^$()|[\]{}\\]/g, "\\$&");
   const literals = sources
     .join("\n")

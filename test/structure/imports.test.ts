@@ -32,26 +32,26 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
     ],
   },
   // Runs in browsers: types only, which the test below holds.
-  { folder: "src/client", ours: ["src/core", "src/acts"], packages: [] },
+  { folder: "src/client", ours: ["src/core", "src/api/acts"], packages: [] },
   // Submits within the caller's process: the client's types and errors over the core and its adapters.
   {
     folder: "src/direct",
-    ours: ["src/core", "src/settings", "src/aws", "src/client", "src/http/body.ts"],
+    ours: ["src/core", "src/settings", "src/aws", "src/client", "src/api/http/body.ts"],
     packages: [],
   },
-  { folder: "src/plan", ours: ["src/core", "src/settings", "src/machine"], packages: [/^zod$/] },
-  { folder: "src/doctor", ours: ["src/core", "src/settings", "src/plan/figures.ts"], packages: [/^zod$/] },
+  { folder: "src/tools/plan", ours: ["src/core", "src/settings", "src/machine"], packages: [/^zod$/] },
+  { folder: "src/tools/doctor", ours: ["src/core", "src/settings", "src/tools/plan/figures.ts"], packages: [/^zod$/] },
   { folder: "src/settings", ours: ["src/core"], packages: [/^zod$/] },
   {
     folder: "src/aws",
-    ours: ["src/core", "src/settings", "src/project", "src/machine/paths.ts"],
+    ours: ["src/core", "src/settings", "src/code/project", "src/machine/paths.ts"],
     packages: [/^zod$/, /^[@#]aws-sdk\b/, /^@opentelemetry\/api$/, /^aws-lambda$/, /^uuid$/, /^node:/],
   },
   // Acts in the words of the core: find, check, act, show. Routes, document, client and commands read them.
-  { folder: "src/acts", ours: ["src/core"], packages: [/^zod$/] },
+  { folder: "src/api/acts", ours: ["src/core"], packages: [/^zod$/] },
   {
-    folder: "src/http",
-    ours: ["src/core", "src/settings", "src/acts"],
+    folder: "src/api/http",
+    ours: ["src/core", "src/settings", "src/api/acts"],
     packages: [/^zod$/, /^jose$/, /^@remix-run\/multipart-parser$/, /^node:(buffer|crypto|zlib)$/],
   },
   // Sends webhooks to receivers, with a guard at the connection.
@@ -60,19 +60,19 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
     ours: ["src/core"],
     packages: [/^standardwebhooks$/, /^node:(crypto|dns|dns\/promises|http|https|net)$/],
   },
-  // Describes what src/http answers, from the same schemas; in no bundle.
-  { folder: "src/openapi", ours: ["src/core", "src/http", "src/acts"], packages: [/^zod$/] },
+  // Describes what src/api/http answers, from the same schemas; in no bundle.
+  { folder: "src/api/openapi", ours: ["src/core", "src/api/http", "src/api/acts"], packages: [/^zod$/] },
   {
     folder: "src/local",
     ours: [
       "src/core",
       "src/settings",
       "src/aws",
-      "src/http",
-      "src/openapi",
-      "src/build/local-code.ts",
-      "src/describe",
-      "src/project",
+      "src/api/http",
+      "src/api/openapi",
+      "src/code/build/local-code.ts",
+      "src/code/describe",
+      "src/code/project",
       "src/installed",
       "src/machine",
       "src/work",
@@ -93,22 +93,22 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   },
   // The one way from task files to running code. The names and checks of what they export are in bundles of workers, too.
   {
-    folder: "src/build",
-    ours: ["src/installed", "src/machine", "src/project"],
+    folder: "src/code/build",
+    ours: ["src/installed", "src/machine", "src/code/project"],
     packages: [/^rolldown\b/, /^@vercel\/nft$/, /^magic-string$/, /^esbuild$/, /^zod$/, /^node:/],
   },
   // Loads built code in a process of its own, and hands it back as data.
   {
-    folder: "src/describe",
+    folder: "src/code/describe",
     ours: [
-      ...["src/core", "src/doctor", "src/build/local-code.ts", "src/build/once-keys.ts"],
-      ...["src/installed", "src/machine", "src/project"],
+      ...["src/core", "src/tools/doctor", "src/code/build/local-code.ts", "src/code/build/once-keys.ts"],
+      ...["src/installed", "src/machine", "src/code/project"],
       "src/aws/bundle-places.ts",
     ],
     packages: [/^node:/],
   },
   // The user's tasks folder: the names of its files, what they export, the places in their stacks.
-  { folder: "src/project", ours: ["src/core", "src/installed", "src/machine"], packages: [/^node:/] },
+  { folder: "src/code/project", ours: ["src/core", "src/installed", "src/machine"], packages: [/^node:/] },
   // The package as it is installed: its folders, the console's files, its command, which it starts in a process of its own.
   { folder: "src/installed", ours: ["src/machine", "src/util"], packages: [/^esbuild$/, /^node:/] },
   // The package's entries.
@@ -120,13 +120,13 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   // Container workers: the processes of `offload work`, over the core and its adapters.
   {
     folder: "src/work",
-    ours: [...["src/core", "src/settings", "src/aws", "src/machine", "src/project"]],
+    ours: [...["src/core", "src/settings", "src/aws", "src/machine", "src/code/project"]],
     packages: [/^node:/],
   },
-  { folder: "src/init", ours: ["src/installed", "src/machine"], packages: [/^node:(fs|path)$/] },
+  { folder: "src/tools/init", ours: ["src/installed", "src/machine"], packages: [/^node:(fs|path)$/] },
   // Files of new projects: what a user may import.
   { folder: "templates", ours: [], packages: [/^offload\b/, /^zod$/, /^aws-cdk-lib$/, /^vitest$/, /^node:/] },
-  { folder: "src/cli", ours: ["src", "lib"], packages: [/^commander$/, /^@clack\/prompts$/, /^node:/] },
+  { folder: "src/tools/cli", ours: ["src", "lib"], packages: [/^commander$/, /^@clack\/prompts$/, /^node:/] },
   // A user's task may use any package that is not part of the deployment.
   {
     folder: "tasks",
@@ -135,15 +135,29 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   },
   {
     folder: "lambdas",
-    ours: ["src/core", "src/settings", "src/aws", "src/http", "src/acts", "src/webhooks", "src/machine"],
+    ours: ["src/core", "src/settings", "src/aws", "src/api/http", "src/api/acts", "src/webhooks", "src/machine"],
     packages: [/^aws-lambda$/],
   },
   {
     folder: "lib",
     // Prices and limits of AWS have one place, and so do the routes.
     ours: [
-      ...["src/core", "src/settings", "src/http/routes.ts", "src/plan/figures.ts", "src/doctor", "src/openapi"],
-      ...["src/build", "src/describe", "src/project", "src/installed", "src/machine", "src/work/settings.ts"],
+      ...[
+        "src/core",
+        "src/settings",
+        "src/api/http/routes.ts",
+        "src/tools/plan/figures.ts",
+        "src/tools/doctor",
+        "src/api/openapi",
+      ],
+      ...[
+        "src/code/build",
+        "src/code/describe",
+        "src/code/project",
+        "src/installed",
+        "src/machine",
+        "src/work/settings.ts",
+      ],
     ],
     packages: [/^aws-cdk-lib$/, /^constructs$/, /^cdk-nag$/, /^esbuild$/, /^node:/],
   },
@@ -151,7 +165,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   // Runs in browsers: the client's code, and types of what it gets.
   {
     folder: "console",
-    ours: ["src/client", "src/core", "src/acts/views.ts", "src/http/routes.ts"],
+    ours: ["src/client", "src/core", "src/api/acts/views.ts", "src/api/http/routes.ts"],
     packages: [
       /^preact$/,
       /^@preact\/signals$/,
@@ -203,7 +217,7 @@ describe("who may import whom", () => {
   });
 
   test("the console imports only types from the core, the views and the routes, the words of the core's lists, and the rules of numbers, of the calendar and of waits", () => {
-    const statement = /^(?:import|export)\b[^;]*? from "(?:\.\.\/)+src\/(?:core|util|acts|http)\/[^"]+"/gm;
+    const statement = /^(?:import|export)\b[^;]*? from "(?:\.\.\/)+src\/(?:core|util|api\/acts|api\/http)\/[^"]+"/gm;
     const statements = inFolder("console").flatMap(({ path, text }) =>
       [...text.matchAll(statement)].map(([found]) => ({ path, found })),
     );
@@ -214,7 +228,7 @@ describe("who may import whom", () => {
   });
 
   test("functions take crypto, http and https without an import, which would load undici and WebCrypto at each start", () => {
-    const ofFunctions = ["src/core", "src/util", "src/http", "src/webhooks", "lambdas"].flatMap(inFolder);
+    const ofFunctions = ["src/core", "src/util", "src/api/http", "src/webhooks", "lambdas"].flatMap(inFolder);
     const ofClients = inFolder("src/aws").filter(({ path }) => path !== "src/aws/container-start.ts");
     const imports = /^import (?!type )[^;]*? from "node:(?:crypto|https?)"/m;
     const direct = [...ofFunctions, ...ofClients].filter(({ text }) => imports.test(text));
@@ -339,8 +353,8 @@ describe("circles of imports", () => {
   });
 });
 
-/** Folders of the core whose folders are rooms of their own. */
-const houses = ["src/core/pipeline", "src/core/extras"];
+/** Folders whose folders are rooms of their own. */
+const houses = ["src/core/pipeline", "src/core/extras", "src/api", "src/code", "src/tools"];
 
 /** The room of a file: its folder within another one, which is named with its house, such as `extras/steps`. */
 function roomIn(folder: string, path: string): string {
@@ -357,11 +371,11 @@ const floors: readonly { folder: string; rooms: readonly string[] }[] = [
   {
     folder: "src",
     rooms: [
-      ...["util", "core", "machine", "installed", "settings", "project", "init", "webhooks"],
+      ...["util", "core", "machine", "installed", "settings", "code/project", "tools/init", "webhooks"],
       ...["memory", "testkit", "entries"],
-      ...["acts", "http", "openapi", "client", "plan", "doctor"],
+      ...["api/acts", "api/http", "api/openapi", "client", "tools/plan", "tools/doctor"],
       ...["aws", "work", "direct"],
-      ...["build", "describe", "local", "cli"],
+      ...["code/build", "code/describe", "local", "tools/cli"],
     ],
   },
   {
@@ -499,7 +513,7 @@ describe("the core and its memory", () => {
 });
 
 test("adapters read the environment only as a parameter's default", () => {
-  const reading = [...inFolder("src/aws"), ...inFolder("src/http")].flatMap(({ path, text }) =>
+  const reading = [...inFolder("src/aws"), ...inFolder("src/api/http")].flatMap(({ path, text }) =>
     codeOf(text)
       .split("\n")
       .filter((line) => line.includes("process.env") && !line.includes("env: NodeJS.ProcessEnv = process.env"))

@@ -6,16 +6,16 @@ import { thresholdsOf } from "../../lib/observability/alarm-options.ts";
 import { checkedNumbers } from "../../lib/own-numbers.ts";
 import { sharesOf } from "../../lib/profile.ts";
 import { limitSettings, listSettings } from "../../lib/tenancy.ts";
+import { type Route, routes } from "../../src/api/http/routes.ts";
 import { metricTable } from "../../src/core/model/metrics.ts";
-import { type Route, routes } from "../../src/http/routes.ts";
 import { sources } from "./sources.ts";
 
 const all = sources();
 
-describe("every route is called by a test of test/http", () => {
+describe("every route is called by a test of test/api/http", () => {
   // Random requests call all routes, and look at none.
-  const general = ["test/http/hostile.test.ts", "test/http/requests.ts"];
-  const tests = all.filter(({ path }) => path.startsWith("test/http/") && !general.includes(path));
+  const general = ["test/api/http/hostile.test.ts", "test/api/http/requests.ts"];
+  const tests = all.filter(({ path }) => path.startsWith("test/api/http/") && !general.includes(path));
 
   /** A text that starts with the route's path, such as `/tasks/${id}/cancel?x=1`; a value in braces may be any expression. */
   const pathIn = ({ path }: Route): RegExp => {

@@ -1,7 +1,7 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { allGroupsIn } from "../../src/cli/docs-pages.ts";
+import { allGroupsIn } from "../../src/tools/cli/docs-pages.ts";
 import { pages, withoutFences } from "../support/pages.ts";
 
 const all = [...pages, ...globSync("docs/api/*.md").sort()];

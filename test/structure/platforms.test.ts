@@ -14,8 +14,8 @@ interface Rule {
   exceptions: Readonly<Record<string, string>>;
 }
 
-const pathCode = /^(src\/(build|describe|project|installed)|lib)\//;
-const machineCode = /^(src\/(build|describe|project|installed|init|local|cli|machine|testkit|work|entries)|lib)\//;
+const pathCode = /^(src\/(code|installed)|lib)\//;
+const machineCode = /^(src\/(code|installed|tools\/(init|cli)|local|machine|testkit|work|entries)|lib)\//;
 
 const asUrls = "it reads paths of URLs";
 const asKeys = "it reads names of AWS, which have slashes";
@@ -36,9 +36,9 @@ const rules: readonly Rule[] = [
     exceptions: {
       "lib/esbuild.ts": "it reads paths with slashes: esbuild's own, and those of src/machine/paths.ts",
       "lib/pipeline-stack.ts": "it reads the path of a construct",
-      "src/build/choose.ts": "it reads paths with slashes",
-      "src/build/computed.ts": "it reads what an import says",
-      "src/build/trace.ts": "it reads what an import says",
+      "src/code/build/choose.ts": "it reads paths with slashes",
+      "src/code/build/computed.ts": "it reads what an import says",
+      "src/code/build/trace.ts": "it reads what an import says",
       "src/local/gateway/gateway-event.ts": asUrls,
       "src/local/gateway/gateway.ts": asUrls,
       "src/local/s3/signature.ts": asKeys,
@@ -46,7 +46,7 @@ const rules: readonly Rule[] = [
       "src/local/server/reload.ts": "it reads paths with slashes",
       "src/local/sqs/own-queues.ts": asUrls,
       "src/local/sqs/receipt.ts": asKeys,
-      "src/init/manager.ts": "it reads the name of a package manager",
+      "src/tools/init/manager.ts": "it reads the name of a package manager",
     },
   },
   {
@@ -57,8 +57,8 @@ const rules: readonly Rule[] = [
     exceptions: {
       "lib/assembly.ts": "it starts the machine's own shell",
       "lib/around-code.ts": "it starts Node",
-      "src/describe/beside.ts": "it starts Node",
-      "src/describe/describe.ts": "it starts Node",
+      "src/code/describe/beside.ts": "it starts Node",
+      "src/code/describe/describe.ts": "it starts Node",
     },
   },
   {
@@ -67,7 +67,7 @@ const rules: readonly Rule[] = [
     sign: /\bimport\(\s*(?!\s|["'`]|pathToFileURL|`\$\{pathToFileURL|new URL|__offload|\$\{)[^)]/,
     cure: "import(pathToFileURL(path).href)",
     exceptions: {
-      "src/build/computed.ts": "it writes and reads imports of others",
+      "src/code/build/computed.ts": "it writes and reads imports of others",
     },
   },
   {
@@ -77,9 +77,9 @@ const rules: readonly Rule[] = [
     cure: "src/machine/platform.ts knows it",
     exceptions: {
       "src/machine/platform.ts": "here",
-      "src/build/binaries.ts": "it compares binaries with this machine",
-      "src/build/kept-analyses.ts": "a part of a key: each machine keeps its own analyses",
-      "src/build/machine.ts": "the kind of a binary",
+      "src/code/build/binaries.ts": "it compares binaries with this machine",
+      "src/code/build/kept-analyses.ts": "a part of a key: each machine keeps its own analyses",
+      "src/code/build/machine.ts": "the kind of a binary",
     },
   },
 ];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { searchIn } from "../../src/cli/docs-search.ts";
+import { searchIn } from "../../src/tools/cli/docs-search.ts";
 import { questions } from "../support/questions.ts";
 import { nameOf, sections, siteSearch } from "../support/site-search.ts";
 

@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } fr
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { run } from "../../src/cli/main.ts";
+import { run } from "../../src/tools/cli/main.ts";
 import { type Fence, fencesOf, pages } from "../support/pages.ts";
 import { quietTerminal } from "../support/quiet-terminal.ts";
 

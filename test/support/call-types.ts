@@ -1,5 +1,5 @@
 import { pathToFileURL } from "node:url";
-import { loadTypes, type TaskCode } from "../../src/project/task-code.ts";
+import { loadTypes, type TaskCode } from "../../src/code/project/task-code.ts";
 
 /* Calls the handler of each type of built code, and prints the results as JSON: `call-types.ts <first file> <variables as JSON>`. */
 

@@ -9,8 +9,8 @@ import type { TaskType } from "../../src/core/task/task.ts";
 import { toCatalog } from "../../src/core/task/to-catalog.ts";
 // Loaded before the functions, which load the clock at the same time.
 import "../../src/aws/process.ts";
-import { prices } from "../../src/plan/figures.ts";
 import { toEnv } from "../../src/settings/config.ts";
+import { prices } from "../../src/tools/plan/figures.ts";
 import { emulatedQueues, emulatedScheduler, emulatedTable, receiveRecords } from "../contract/emulators.ts";
 import { sent } from "./counted-clients.ts";
 import { clock, shifted } from "./shifted-clock.ts";

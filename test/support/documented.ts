@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { routeOf } from "../../src/http/routes.ts";
-import type { OpenApiDocument } from "../../src/openapi/document.ts";
+import { routeOf } from "../../src/api/http/routes.ts";
+import type { OpenApiDocument } from "../../src/api/openapi/document.ts";
 
 /** A request and its answer, as the document sees them. */
 export interface Exchange {

@@ -1,4 +1,4 @@
-import type { AnyRouteName } from "../../src/http/routes.ts";
+import type { AnyRouteName } from "../../src/api/http/routes.ts";
 
 /** Body of the example of a submit. Its type is the one that `offload init` adds to a project. */
 export const submitExample = { type: "link.check", input: { url: "https://example.com" }, tags: { order: "7" } };

@@ -1,7 +1,7 @@
-import { type AnyRouteName, type ApiRoute, apiRoutes, isOpen } from "../../src/http/routes.ts";
-import { descriptions } from "../../src/openapi/descriptions.ts";
-import { openApiDocument } from "../../src/openapi/document.ts";
-import { parameterTexts } from "../../src/openapi/fields.ts";
+import { type AnyRouteName, type ApiRoute, apiRoutes, isOpen } from "../../src/api/http/routes.ts";
+import { descriptions } from "../../src/api/openapi/descriptions.ts";
+import { openApiDocument } from "../../src/api/openapi/document.ts";
+import { parameterTexts } from "../../src/api/openapi/fields.ts";
 import { clientCalls, pythonCalls, submitExample } from "./http-page-texts.ts";
 import { problemPages, table } from "./problem-pages.ts";
 

@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import { connect } from "node:net";
 import { DynamoDBClient, PutItemCommand, ScanCommand } from "@aws-sdk/client-dynamodb";
 import { CreateScheduleCommand, ListSchedulesCommand, SchedulerClient } from "@aws-sdk/client-scheduler";
-import { serve } from "../../src/http/serve.ts";
+import { serve } from "../../src/api/http/serve.ts";
 import { startCloudWatch } from "../../src/local/cloudwatch/cloudwatch.ts";
 import { createTable } from "../../src/local/dynamodb/create-table.ts";
 import { startTable } from "../../src/local/dynamodb/table.ts";

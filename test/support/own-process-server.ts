@@ -1,3 +1,4 @@
+import { parseLocalKeys } from "../../src/api/http/authorizer.ts";
 import { tableClient } from "../../src/aws/clients.ts";
 import { DynamoConnections } from "../../src/aws/connections.ts";
 import { DynamoTable } from "../../src/aws/dynamo-table.ts";
@@ -5,7 +6,6 @@ import { systemClock } from "../../src/aws/process.ts";
 import { ApiGatewaySocket } from "../../src/aws/socket.ts";
 import { hashSecret } from "../../src/core/model/keys.ts";
 import type { PushPorts } from "../../src/core/notify/push-notice.ts";
-import { parseLocalKeys } from "../../src/http/authorizer.ts";
 import { defaultKeys, readLocalSettings } from "../../src/local/deployment/settings.ts";
 import { startServer } from "../../src/local/server/server.ts";
 import { MemorySlowHosts } from "../../src/memory/deliveries.ts";

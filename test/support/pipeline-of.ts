@@ -2,11 +2,11 @@ import type { App } from "aws-cdk-lib";
 import type { Construct } from "constructs";
 import type { TaskPipelineProps } from "../../lib/pipeline-props.ts";
 import { TaskPipeline } from "../../lib/task-pipeline.ts";
+import { described } from "../../src/code/describe/described.ts";
 import type { AppSchedule } from "../../src/core/schedules/app-schedule.ts";
 import type { AppTrigger } from "../../src/core/schedules/trigger.ts";
 import { emptyEnvironment, type TaskEnvironment } from "../../src/core/task/environment.ts";
 import type { TaskType } from "../../src/core/task/task.ts";
-import { described } from "../../src/describe/described.ts";
 
 /** A pipeline named Offload, of task types that are in no file. Its workers cannot be bundled. */
 export function pipelineOf(

@@ -1,4 +1,4 @@
-import type { Terminal } from "../../src/cli/terminal.ts";
+import type { Terminal } from "../../src/tools/cli/terminal.ts";
 
 /** A terminal that is a pipe, writes nothing, and has nobody who answers. */
 export const quietTerminal: Terminal = {

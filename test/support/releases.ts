@@ -2,7 +2,7 @@ import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { taskFiles } from "../../src/project/task-folder.ts";
+import { taskFiles } from "../../src/code/project/task-folder.ts";
 import { tasks as first } from "../releases/first.ts";
 import { tasks as second } from "../releases/second.ts";
 

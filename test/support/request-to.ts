@@ -1,6 +1,6 @@
-import type { AuthorizerContext, GatewayEvent } from "../../src/http/event.ts";
-import type { Router } from "../../src/http/router.ts";
-import { serve } from "../../src/http/serve.ts";
+import type { AuthorizerContext, GatewayEvent } from "../../src/api/http/event.ts";
+import type { Router } from "../../src/api/http/router.ts";
+import { serve } from "../../src/api/http/serve.ts";
 
 /**
  * Sends a request to a router as API Gateway does, without a port.

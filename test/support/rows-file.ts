@@ -1,13 +1,13 @@
-import type { Text } from "../../src/acts/act.ts";
-import { files } from "../../src/acts/index.ts";
+import type { Text } from "../../src/api/acts/act.ts";
+import { files } from "../../src/api/acts/index.ts";
 
-/* Writes src/acts/rows.ts from the acts. `npm run docs:http` calls it, and a unit test compares the file with it. */
+/* Writes src/api/acts/rows.ts from the acts. `npm run docs:http` calls it, and a unit test compares the file with it. */
 
 const rowOf = ([name, { route, notes = [] }]: [string, Text]): string =>
   `  ${name}: "${[route, ...notes].join(" ")}",
 `;
 
-/** The text of src/acts/rows.ts. */
+/** The text of src/api/acts/rows.ts. */
 export function rowsFile(): string {
   const all = Object.entries(files).flatMap(([file, { texts }]) =>
     Object.entries<Text>(texts).map(([name, text]) => [text.rows ?? file, rowOf([name, text])] as const),

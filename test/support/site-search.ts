@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { miniSearch, type SearchedSection, searched } from "../../bin/site-search.ts";
-import { groupsIn, type Page, type Section, sectionsOf } from "../../src/cli/docs-pages.ts";
+import { groupsIn, type Page, type Section, sectionsOf } from "../../src/tools/cli/docs-pages.ts";
 
 /*
  * The index of the site's search box, built without the site: VitePress cuts pages into the same sections, and has the same options.

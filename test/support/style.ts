@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { groupsIn } from "../../src/cli/docs-pages.ts";
+import { groupsIn } from "../../src/tools/cli/docs-pages.ts";
 import { withoutFences } from "./pages.ts";
 
 /*

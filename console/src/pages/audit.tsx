@@ -1,4 +1,4 @@
-import type { AuditEntry } from "../../../src/acts/views.ts";
+import type { AuditEntry } from "../../../src/api/acts/views.ts";
 import { Choice, TextFilter } from "../parts/filter.tsx";
 import { Json } from "../parts/json.tsx";
 import { ReadAgain } from "../parts/layout.tsx";

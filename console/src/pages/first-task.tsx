@@ -1,6 +1,6 @@
 import { type Signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import type { TypeView } from "../../../src/acts/views.ts";
+import type { TypeView } from "../../../src/api/acts/views.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
 import { isTerminal } from "../../../src/core/model/words.ts";
 import { curlOf } from "../curl.ts";

@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import type { KeyInfo } from "../../../src/acts/views.ts";
+import type { KeyInfo } from "../../../src/api/acts/views.ts";
 import { count } from "../format.ts";
 import { FormDialog } from "../parts/dialog.tsx";
 import { ChoiceField, TextField } from "../parts/field.tsx";

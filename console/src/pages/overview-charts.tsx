@@ -1,4 +1,4 @@
-import type { Metrics } from "../../../src/acts/views.ts";
+import type { Metrics } from "../../../src/api/acts/views.ts";
 import type { Deployment } from "../../../src/core/schedules/ports.ts";
 import { count, duration } from "../format.ts";
 import { useLoad } from "../load.ts";

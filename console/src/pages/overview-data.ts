@@ -1,4 +1,4 @@
-import type { Metrics, QueueView, TypeList } from "../../../src/acts/views.ts";
+import type { Metrics, QueueView, TypeList } from "../../../src/api/acts/views.ts";
 import type { ScheduleView } from "../../../src/client/schedule-calls.ts";
 import type { LetterGroups } from "../../../src/core/control/group-dead-letters.ts";
 import type { AlarmView, MetricSeries } from "../../../src/core/control/metric-history.ts";

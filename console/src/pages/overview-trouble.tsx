@@ -1,4 +1,4 @@
-import type { TypeList } from "../../../src/acts/views.ts";
+import type { TypeList } from "../../../src/api/acts/views.ts";
 import type { LetterGroups } from "../../../src/core/control/group-dead-letters.ts";
 import type { AlarmView } from "../../../src/core/control/metric-history.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";

@@ -1,4 +1,4 @@
-import type { QueueView } from "../../../src/acts/views.ts";
+import type { QueueView } from "../../../src/api/acts/views.ts";
 import { type Tier, tiers } from "../../../src/core/model/words.ts";
 import { count, duration } from "../format.ts";
 import { useLoad } from "../load.ts";

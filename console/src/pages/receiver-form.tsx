@@ -1,5 +1,5 @@
 import { type Signal, useSignal } from "@preact/signals";
-import type { ReceiverView } from "../../../src/acts/views.ts";
+import type { ReceiverView } from "../../../src/api/acts/views.ts";
 import { FormDialog } from "../parts/dialog.tsx";
 import { TextField } from "../parts/field.tsx";
 import { newSecret } from "../parts/new-secret.tsx";

@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import type { ReceiverDelivery } from "../../../src/acts/views.ts";
+import type { ReceiverDelivery } from "../../../src/api/acts/views.ts";
 import { duration, visible } from "../format.ts";
 import { Ask } from "../parts/action.tsx";
 import { Curl } from "../parts/curl.tsx";

@@ -1,4 +1,4 @@
-import type { ReceiverSecret, ReceiverView } from "../../../src/acts/views.ts";
+import type { ReceiverSecret, ReceiverView } from "../../../src/api/acts/views.ts";
 import { useLive } from "../live-load.ts";
 import { Action, Ask, say } from "../parts/action.tsx";
 import { Curl } from "../parts/curl.tsx";

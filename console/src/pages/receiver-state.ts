@@ -1,4 +1,4 @@
-import type { ReceiverView } from "../../../src/acts/views.ts";
+import type { ReceiverView } from "../../../src/api/acts/views.ts";
 
 /** State of a receiver in a word, who or what brought it there, and since when. */
 export interface ReceiverState {

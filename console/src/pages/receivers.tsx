@@ -1,4 +1,4 @@
-import type { ReceiverView } from "../../../src/acts/views.ts";
+import type { ReceiverView } from "../../../src/api/acts/views.ts";
 import { Ask } from "../parts/action.tsx";
 import { Curl } from "../parts/curl.tsx";
 import { ReadAgain, Section } from "../parts/layout.tsx";

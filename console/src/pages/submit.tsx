@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
-import type { TypeView } from "../../../src/acts/views.ts";
+import type { TypeView } from "../../../src/api/acts/views.ts";
 import { ConnectionError } from "../../../src/client/errors.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
 import { tiers } from "../../../src/core/model/words.ts";

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import type { TypeView } from "../../../src/acts/views.ts";
+import type { TypeView } from "../../../src/api/acts/views.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
 import { tiers } from "../../../src/core/model/words.ts";
 import { hasGoneOnAt, nextTimeOf } from "../../../src/util/next-time.ts";

@@ -1,6 +1,6 @@
 import type { Signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import type { TypeView } from "../../../src/acts/views.ts";
+import type { TypeView } from "../../../src/api/acts/views.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
 import { say } from "../parts/action.tsx";
 import { Curl } from "../parts/curl.tsx";

@@ -1,4 +1,4 @@
-import type { WebhookTry } from "../../../src/acts/views.ts";
+import type { WebhookTry } from "../../../src/api/acts/views.ts";
 import type { StepView } from "../../../src/core/control/stored-parts.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
 import type { AttemptView } from "../../../src/core/pipeline/end/view.ts";

@@ -1,4 +1,4 @@
-import type { TaskLogView, WebhookTries } from "../../../src/acts/views.ts";
+import type { TaskLogView, WebhookTries } from "../../../src/api/acts/views.ts";
 import { ProblemError } from "../../../src/client/errors.ts";
 import type { StepView } from "../../../src/core/control/stored-parts.ts";
 import type { LogLine } from "../../../src/core/control/task-log.ts";

@@ -1,4 +1,4 @@
-import type { WebhookTry } from "../../../src/acts/views.ts";
+import type { WebhookTry } from "../../../src/api/acts/views.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
 import { count, counted, duration } from "../format.ts";
 import { type Line, type Mark, ms, type Told, waiting } from "./task-line.ts";

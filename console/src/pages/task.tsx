@@ -1,5 +1,5 @@
 import { useEffect } from "preact/hooks";
-import type { WebhookTries } from "../../../src/acts/views.ts";
+import type { WebhookTries } from "../../../src/api/acts/views.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
 import type { AttemptView } from "../../../src/core/pipeline/end/view.ts";
 import { type Loaded, useLoad } from "../load.ts";

@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import type { TenantInfo } from "../../../src/acts/views.ts";
+import type { TenantInfo } from "../../../src/api/acts/views.ts";
 import { count } from "../format.ts";
 import { useLoad } from "../load.ts";
 import { FormDialog } from "../parts/dialog.tsx";

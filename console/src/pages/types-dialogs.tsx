@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import type { TypeView } from "../../../src/acts/views.ts";
+import type { TypeView } from "../../../src/api/acts/views.ts";
 import { FormDialog } from "../parts/dialog.tsx";
 import { TextField } from "../parts/field.tsx";
 import { api, tenant } from "../session.ts";

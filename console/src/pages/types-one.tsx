@@ -1,4 +1,4 @@
-import type { TypeList, TypeView } from "../../../src/acts/views.ts";
+import type { TypeList, TypeView } from "../../../src/api/acts/views.ts";
 import type { LetterGroups } from "../../../src/core/control/group-dead-letters.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
 import { lastOf, newSince } from "../deployments.ts";

@@ -1,4 +1,4 @@
-import type { TypeView } from "../../../src/acts/views.ts";
+import type { TypeView } from "../../../src/api/acts/views.ts";
 import { count, duration } from "../format.ts";
 import { tenant } from "../session.ts";
 

@@ -1,4 +1,4 @@
-import type { TypeList, TypeView } from "../../../src/acts/views.ts";
+import type { TypeList, TypeView } from "../../../src/api/acts/views.ts";
 import { count, duration } from "../format.ts";
 import { useLive } from "../live-load.ts";
 import { Curl } from "../parts/curl.tsx";

@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import type { FailedWebhook, WebhookSecret } from "../../../src/acts/views.ts";
+import type { FailedWebhook, WebhookSecret } from "../../../src/api/acts/views.ts";
 import { Action, Ask } from "../parts/action.tsx";
 import { Curl } from "../parts/curl.tsx";
 import { Dialog, FormDialog } from "../parts/dialog.tsx";

@@ -73,8 +73,8 @@ const terminalStatuses: readonly Status[] = ["completed", "failed", "cancelled",
 export const isTerminal = (status: Status): boolean => terminalStatuses.includes(status);
 
 /**
- * The roles. Each reads at least what the one before it reads. A `viewer` changes nothing: `src/http/api.ts` refuses it
- * every route that changes something, and the others have a least role.
+ * The roles. Each reads at least what the one before it reads. A `viewer` changes nothing: `src/api/http/api.ts`
+ * refuses it every route that changes something, and the others have a least role.
  */
 export const roles = ["submitter", "viewer", "operator", "admin"] as const;
 export type Role = (typeof roles)[number];

@@ -1,13 +1,13 @@
-import type { LocalCode } from "../../build/local-code.ts";
+import type { LocalCode } from "../../code/build/local-code.ts";
+import type { CodeToDescribe } from "../../code/describe/describe.ts";
+import type { DescribedCode } from "../../code/describe/describe-code.ts";
+import { type LocalApp, loadApp } from "../../code/describe/load-app.ts";
+import { readDotEnv, type WorkerEnvironment, workerEnvironment } from "../../code/describe/worker-environment.ts";
+import { TaskFileError } from "../../code/project/task-modules.ts";
 import { type AppSchedule, appSchedules } from "../../core/schedules/app-schedule.ts";
 import { appTriggers } from "../../core/schedules/define-trigger.ts";
 import type { AppTrigger } from "../../core/schedules/trigger.ts";
 import type { Catalog } from "../../core/task/catalog.ts";
-import type { CodeToDescribe } from "../../describe/describe.ts";
-import type { DescribedCode } from "../../describe/describe-code.ts";
-import { type LocalApp, loadApp } from "../../describe/load-app.ts";
-import { readDotEnv, type WorkerEnvironment, workerEnvironment } from "../../describe/worker-environment.ts";
-import { TaskFileError } from "../../project/task-modules.ts";
 import { localDeployment } from "./resources.ts";
 
 /** A project as the local server uses it: its built code, and what is in there. */

@@ -1,6 +1,6 @@
 import * as z from "zod";
+import { parseLocalKeys } from "../../api/http/authorizer.ts";
 import { parseLimits } from "../../core/limits/parse-limits.ts";
-import { parseLocalKeys } from "../../http/authorizer.ts";
 import { allowedHosts } from "../../settings/read-setting.ts";
 
 /** Keys of a server without OFFLOAD_KEYS. They are no secrets: the documentation shows them. */

@@ -1,8 +1,8 @@
 import * as z from "zod";
+import type { createRouter } from "../../api/http/api.ts";
+import { jsonBody } from "../../api/http/body.ts";
 import { parseInput } from "../../core/model/invalid.ts";
 import { timeSchema } from "../../core/pipeline/submit/submit-body.ts";
-import type { createRouter } from "../../http/api.ts";
-import { jsonBody } from "../../http/body.ts";
 import type { EventLog } from "./event-log.ts";
 
 const path = "/_local/events";

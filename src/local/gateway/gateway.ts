@@ -2,9 +2,9 @@ import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from "aws-lambda";
+import { problemResponse } from "../../api/http/problem.ts";
+import { type HttpFunction, isOpen, otherRequests, routeOf } from "../../api/http/routes.ts";
 import { Problem, type ProblemCode } from "../../core/model/problem.ts";
-import { problemResponse } from "../../http/problem.ts";
-import { type HttpFunction, isOpen, otherRequests, routeOf } from "../../http/routes.ts";
 import { apiTimeoutSeconds, statusTimeoutSeconds } from "../../settings/config.ts";
 import {
   type HttpHandler,

@@ -1,5 +1,5 @@
 import type { APIGatewayProxyEventV2 } from "aws-lambda";
-import { preferredWait } from "../../http/prefer.ts";
+import { preferredWait } from "../../api/http/prefer.ts";
 import { Bounded } from "../lambda/bounded.ts";
 
 /**

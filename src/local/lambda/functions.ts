@@ -1,6 +1,6 @@
 import { pathToFileURL } from "node:url";
 import type { Context, SQSEvent } from "aws-lambda";
-import type { HttpFunction } from "../../http/routes.ts";
+import type { HttpFunction } from "../../api/http/routes.ts";
 import { codeFile } from "../../installed/installation.ts";
 import { inRole } from "../s3/roles.ts";
 import { movedMs } from "../time/moved-time.ts";

@@ -1,9 +1,9 @@
 import * as z from "zod";
+import type { createRouter } from "../../api/http/api.ts";
+import { jsonBody } from "../../api/http/body.ts";
 import { parseInput } from "../../core/model/invalid.ts";
 import { Problem } from "../../core/model/problem.ts";
 import { timeSchema } from "../../core/pipeline/submit/submit-body.ts";
-import type { createRouter } from "../../http/api.ts";
-import { jsonBody } from "../../http/body.ts";
 import { answerDistant } from "../time/distant-followers.ts";
 import { followPath } from "../time/follow-server.ts";
 import { movedMs, serverNow } from "../time/moved-time.ts";

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import type { createRouter } from "../../http/api.ts";
-import { optionalJsonBody } from "../../http/body.ts";
+import type { createRouter } from "../../api/http/api.ts";
+import { optionalJsonBody } from "../../api/http/body.ts";
 
 /** Path at which the console turns the token of a link into a key. */
 const signInPath = "/_local/sign-in";

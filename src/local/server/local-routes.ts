@@ -1,9 +1,9 @@
+import { createRouter } from "../../api/http/api.ts";
+import { serve } from "../../api/http/serve.ts";
 import { newCorrelationId } from "../../aws/ids.ts";
 import { localServicesVariable } from "../../aws/local-services.ts";
 import { createLog } from "../../aws/log.ts";
 import { noTracing } from "../../core/ports/tasks.ts";
-import { createRouter } from "../../http/api.ts";
-import { serve } from "../../http/serve.ts";
 import { variablesOf } from "../../settings/config.ts";
 import type { EventLog } from "../events/event-log.ts";
 import { addEventRoutes } from "../events/event-routes.ts";

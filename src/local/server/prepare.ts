@@ -1,6 +1,7 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { ConflictException, CreateScheduleGroupCommand, SchedulerClient } from "@aws-sdk/client-scheduler";
 import { DynamoDBDocumentClient, ScanCommand } from "@aws-sdk/lib-dynamodb";
+import { parseLocalKeys } from "../../api/http/authorizer.ts";
 import { schedulerClient, tableClient } from "../../aws/clients.ts";
 import { DynamoTable } from "../../aws/dynamo-table.ts";
 import { boundedTries } from "../../aws/http-handler.ts";
@@ -11,7 +12,6 @@ import { DynamoTenants } from "../../aws/tenants.ts";
 import { iso, type TaskRecord } from "../../core/model/record.ts";
 import type { AppSchedule } from "../../core/schedules/app-schedule.ts";
 import { deployedPayload, purgeRule, type RuleCheck } from "../../core/schedules/rule-input.ts";
-import { parseLocalKeys } from "../../http/authorizer.ts";
 import { packageVersion } from "../../installed/installation.ts";
 import { fromEnv, localTable } from "../../settings/config.ts";
 import { firingsQueue, scheduleGroup } from "../deployment/resources.ts";

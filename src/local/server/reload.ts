@@ -1,8 +1,8 @@
 import type { ChildProcess } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { watch } from "chokidar";
-import { type CodeToDescribe, describe } from "../../describe/describe.ts";
-import type { DescribedCode } from "../../describe/describe-code.ts";
+import { type CodeToDescribe, describe } from "../../code/describe/describe.ts";
+import type { DescribedCode } from "../../code/describe/describe-code.ts";
 import { dirname, relative, resolve, slashed } from "../../machine/paths.ts";
 import { loadProject, type Project } from "../deployment/project.ts";
 import type { SpareWorker } from "../workers/spare-worker.ts";

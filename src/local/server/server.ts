@@ -2,12 +2,12 @@ import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
+import { openApiDocument } from "../../api/openapi/document.ts";
 import { timeOfLine } from "../../aws/log.ts";
+import type { WorkerEnvironment } from "../../code/describe/worker-environment.ts";
+import { tasksFolder } from "../../code/project/task-folder.ts";
 import type { AppTrigger, EventFiring } from "../../core/schedules/trigger.ts";
-import type { WorkerEnvironment } from "../../describe/worker-environment.ts";
 import { packageVersion } from "../../installed/installation.ts";
-import { openApiDocument } from "../../openapi/document.ts";
-import { tasksFolder } from "../../project/task-folder.ts";
 import { localBucket, localTable, objectDays, toEnv } from "../../settings/config.ts";
 import { type CloudWatch, startCloudWatch } from "../cloudwatch/cloudwatch.ts";
 import { functionEnvironment, logFileIn } from "../deployment/environment.ts";

@@ -1,4 +1,4 @@
-import type { createRouter } from "../../http/api.ts";
+import type { createRouter } from "../../api/http/api.ts";
 import type { KeptSpan } from "./kept-span.ts";
 import { inTree, readTrace } from "./read-trace.ts";
 

@@ -1,5 +1,5 @@
 import { flushCompileCache } from "node:module";
-import { sourceStackOf } from "../../project/source-places.ts";
+import { sourceStackOf } from "../../code/project/source-places.ts";
 import { type Role, roleVariable } from "../../work/messages.ts";
 import { runProcess } from "../../work/work-process.ts";
 import { useRole } from "../s3/roles.ts";

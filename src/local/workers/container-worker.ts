@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { createLog } from "../../aws/log.ts";
+import { keptVariables } from "../../code/describe/worker-environment.ts";
 import { tiers } from "../../core/model/words.ts";
-import { keptVariables } from "../../describe/worker-environment.ts";
 import { codeFile } from "../../installed/installation.ts";
 import { type Role, roleVariable } from "../../work/messages.ts";
 import { memoryFlags, variableOf, type WorkSettings } from "../../work/settings.ts";

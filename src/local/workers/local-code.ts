@@ -1,5 +1,5 @@
 import { pathToFileURL } from "node:url";
-import type { TaskCode } from "../../project/task-code.ts";
+import type { TaskCode } from "../../code/project/task-code.ts";
 
 /** Variable with the first file of the project's built code, for the processes that run it. */
 export const codeVariable = "OFFLOAD_CODE";

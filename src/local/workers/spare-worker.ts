@@ -1,7 +1,7 @@
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { answerIn, type CodeToDescribe, limitMs, resultPlace } from "../../describe/describe.ts";
-import type { DescribedCode } from "../../describe/describe-code.ts";
+import { answerIn, type CodeToDescribe, limitMs, resultPlace } from "../../code/describe/describe.ts";
+import type { DescribedCode } from "../../code/describe/describe-code.ts";
 import { spareVariable } from "./local-code.ts";
 import { forkWorker } from "./worker-fork.ts";
 import type { Load, Reply } from "./worker-process.ts";

@@ -1,8 +1,8 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { ownEndpointPrefix, ownKeyVariable } from "../../aws/lean/environment.ts";
 import { type LocalServices, localCredentials, localServicesVariable } from "../../aws/local-services.ts";
-import { lambdaEnvironment } from "../../describe/lambda-environment.ts";
-import { keptVariables } from "../../describe/worker-environment.ts";
+import { lambdaEnvironment } from "../../code/describe/lambda-environment.ts";
+import { keptVariables } from "../../code/describe/worker-environment.ts";
 import { codeFile, leanClients } from "../../installed/installation.ts";
 import { answerCalls, doors, doorsVariable } from "../direct/doors.ts";
 import { follow } from "../time/followers.ts";

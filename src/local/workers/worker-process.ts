@@ -6,11 +6,11 @@ import { pathToFileURL } from "node:url";
 import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
 import type { WorkerContext } from "../../../lambdas/worker.ts";
 import { doesEndItself } from "../../aws/own-process.ts";
+import type { ProcessOptions } from "../../code/describe/describe.ts";
+import { watched } from "../../code/describe/worker-environment.ts";
+import { sourceStackOf } from "../../code/project/source-places.ts";
 import { internalOptions } from "../../core/task/internal-types.ts";
-import type { ProcessOptions } from "../../describe/describe.ts";
-import { watched } from "../../describe/worker-environment.ts";
 import { useLocalClients } from "../../installed/registration.ts";
-import { sourceStackOf } from "../../project/source-places.ts";
 import { doorsVariable, hasReplies, openDoors, type Replies } from "../direct/doors.ts";
 import { doorsOfParent } from "../direct/parent-doors.ts";
 import { toParent } from "../direct/to-parent.ts";
@@ -94,7 +94,7 @@ async function ownCode() {
 /** Loads Offload's own code, then a project's, and waits until it is to work with it. */
 async function waitAsSpare(): Promise<void> {
   const messages = on(process, "message") as AsyncIterator<[Load | Begin | Moved | Replies]>;
-  const { sayStrayErrors, writeDescription } = await import("../../describe/write-description.ts");
+  const { sayStrayErrors, writeDescription } = await import("../../code/describe/write-description.ts");
   await ownCode();
   const endSaying = sayStrayErrors();
   for await (const [message] of { [Symbol.asyncIterator]: () => messages }) {

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { acts } from "../../../src/acts/task-acts.ts";
-import { acts as tenantActs } from "../../../src/acts/tenant-acts.ts";
+import { acts } from "../../../src/api/acts/task-acts.ts";
+import { acts as tenantActs } from "../../../src/api/acts/tenant-acts.ts";
+import { nothing } from "../../../src/api/http/act-handlers.ts";
+import { discardSchema, replaySchema } from "../../../src/api/http/bulk.ts";
 import { expecting, formOf } from "../../../src/core/model/expected.ts";
 import { parseInput } from "../../../src/core/model/invalid.ts";
 import { Problem } from "../../../src/core/model/problem.ts";
 import { submitSchema } from "../../../src/core/pipeline/submit/submit-body.ts";
 import { changeSchema, definitionSchema, previewSchema } from "../../../src/core/schedules/definition.ts";
-import { nothing } from "../../../src/http/act-handlers.ts";
-import { discardSchema, replaySchema } from "../../../src/http/bulk.ts";
 
 const tenantLimitsSchema = tenantActs().changeTenantLimits.body ?? expect.fail();
 const extendSchema = acts().extendTask.body ?? expect.fail();

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { metricTable } from "../../../src/core/model/metrics.ts";
 import { tiers } from "../../../src/core/model/words.ts";
-import { figuresAsOf, prices } from "../../../src/plan/figures.ts";
 import { indexes } from "../../../src/settings/config.ts";
+import { figuresAsOf, prices } from "../../../src/tools/plan/figures.ts";
 import { evaluate } from "../metric-math.ts";
 import { allOf, inService, resources, stage, synthesize, widgetsOf } from "../synthesis.ts";
 

@@ -1,0 +1,23 @@
+import { randomBytes } from "node:crypto";
+import type { DynamoTable } from "../../aws/dynamo-table.ts";
+import { DynamoKeyStore } from "../../aws/key-store.ts";
+import { type ApiKey, newApiKey } from "../../core/model/keys.ts";
+import { recordAct } from "./table-audit.ts";
+
+/** Makes a key in a deployment's table, with its line in the audit log. Returns it with its token. */
+export async function addKey(table: DynamoTable, given: Parameters<typeof newApiKey>[0]) {
+  const made = newApiKey(given, new Date().toISOString(), randomBytes);
+  const { key_id, role, tenant_id: tenant } = made.key;
+  await recordAct(table, { tenant, action: "keys create", target: { key_id, role } });
+  await new DynamoKeyStore(table).add(made.key);
+  return made;
+}
+
+/** Revokes a key, with its line in the audit log. Undefined: there is none with this id. */
+export async function revokeKey(table: DynamoTable, key_id: string): Promise<ApiKey | undefined> {
+  const store = new DynamoKeyStore(table);
+  const tenant = (await store.find(key_id))?.tenant_id;
+  if (tenant === undefined) return undefined;
+  await recordAct(table, { tenant, action: "keys revoke", target: { key_id } });
+  return store.revoke(key_id, new Date().toISOString());
+}
