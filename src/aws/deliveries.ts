@@ -9,7 +9,7 @@ import { messageAttributes, type PerTier } from "../settings/config.ts";
 export function deliveryOf(record: SQSRecord, { tier, runsOn }: MainQueue): Delivery {
   const number = (name: string) => Number(record.messageAttributes[name]?.stringValue ?? 0) || 0;
   const tenantId = record.attributes.MessageGroupId;
-  const grant = parseTicket(record.messageAttributes[messageAttributes.grant]?.stringValue);
+  const ticket = parseTicket(record.messageAttributes[messageAttributes.grant]?.stringValue);
   return {
     tier,
     ...(runsOn === undefined ? {} : { runsOn }),
@@ -20,7 +20,7 @@ export function deliveryOf(record: SQSRecord, { tier, runsOn }: MainQueue): Deli
     solo: number(messageAttributes.solo) === 1,
     redrives: number(messageAttributes.redrives),
     ...(tenantId === undefined ? {} : { tenantId }),
-    ...(grant === undefined ? {} : { ticket: grant }),
+    ...(ticket === undefined ? {} : { ticket }),
     sentAt: Number(record.attributes.SentTimestamp),
   };
 }

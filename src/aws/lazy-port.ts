@@ -1,14 +1,25 @@
+/** Makes a value with the first call. A failure, such as of too many open files, is tried again with the next one. */
+export function lazily<Value>(make: () => Promise<Value>): () => Promise<Value> {
+  let made: Promise<Value> | undefined;
+  return () => {
+    made ??= make().catch((error) => {
+      made = undefined;
+      throw error;
+    });
+    return made;
+  };
+}
+
 /**
  * A port whose code loads with its first call. All of its methods are asynchronous.
  * @param open Makes the port, once.
  */
 export function lazyPort<Port extends object>(open: () => Promise<Port>): Port {
-  let opened: Promise<Port> | undefined;
+  const opened = lazily(open);
   const get =
     (_: object, method: string | symbol) =>
     async (...given: unknown[]) => {
-      opened ??= open();
-      const port = await opened;
+      const port = await opened();
       return (Reflect.get(port, method) as (...given: unknown[]) => unknown).apply(port, given);
     };
   return new Proxy({}, { get }) as Port;

@@ -202,12 +202,12 @@ export class DynamoWaitQueues implements WaitQueues {
 
   async acquireToken(line: string, want: WantedToken): Promise<number | undefined> {
     const { nowMs, knownMs = 0 } = want;
-    const free = knownMs < nowMs ? await this.#takeFreeSlot(line, want) : undefined;
-    return free ?? (await this.#takeSlotAhead(line, want));
+    const free = knownMs < nowMs ? await this.#acquireFree(line, want) : undefined;
+    return free ?? (await this.#acquireAhead(line, want));
   }
 
   /** The start that is now, where the rate has not been reached. */
-  async #takeFreeSlot(line: string, { nowMs, intervalMs, count = 1 }: WantedToken): Promise<number | undefined> {
+  async #acquireFree(line: string, { nowMs, intervalMs, count = 1 }: WantedToken): Promise<number | undefined> {
     const taken = await this.#update(line, {
       set: ["next_slot_ms = :next"],
       when: ["(attribute_not_exists(next_slot_ms) OR next_slot_ms < :now)"],
@@ -220,7 +220,7 @@ export class DynamoWaitQueues implements WaitQueues {
    * The first start that nobody has, by one sum: of many tasks at the same time, each gets its own without a second
    * try.
    */
-  async #takeSlotAhead(
+  async #acquireAhead(
     line: string,
     { nowMs, intervalMs, aheadMs, count = 1 }: WantedToken,
   ): Promise<number | undefined> {

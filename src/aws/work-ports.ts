@@ -15,7 +15,7 @@ import { endingPorts } from "./ending-ports.ts";
 import { addPlacesToFetch } from "./fetch-places.ts";
 import { DynamoFlowSettings } from "./flow-settings.ts";
 import { newId, randomBytes } from "./ids.ts";
-import { lazyPort } from "./lazy-port.ts";
+import { lazily, lazyPort } from "./lazy-port.ts";
 import { createLog } from "./log.ts";
 import { DynamoRecords } from "./records.ts";
 import type { SchedulerConfig } from "./scheduler-settings.ts";
@@ -109,11 +109,11 @@ export async function workPorts(
   const once = lazyPort<OnceStore>(async () => new (await import("./once-store.ts")).DynamoOnceStore(table));
   const known = new Map<string, KnownType>();
   const registry = new Map<string, TaskType>();
-  const loadOwnTypes = async () => {
+  const loadOwnTypes = lazily(async () => {
     const { ownTypes } = await import("./own-types.ts");
     for (const type of ownTypes({ ...base, table, types: known, newId, once, steps }, config))
       registry.set(type.name, type);
-  };
+  });
   const use = (types: readonly TaskType[]) => {
     for (const type of types) registry.set(type.name, type);
     for (const [name, type] of knownTypesOf(types)) known.set(name, type);

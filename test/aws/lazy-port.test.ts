@@ -27,6 +27,17 @@ test("a port whose code loads late is opened once, with the first call of a meth
   expect(opened).toBe(1);
 });
 
+test("a port that could not be opened is opened by the next call", async () => {
+  const failures = [new Error("EMFILE")];
+  const port = lazyPort(async () => {
+    const failure = failures.pop();
+    if (failure !== undefined) throw failure;
+    return new Counter(10);
+  });
+  await expect(port.add(1)).rejects.toThrow("EMFILE");
+  expect(await port.add(1)).toBe(10);
+});
+
 test("each call of a port that cannot be opened has the error", async () => {
   const port = lazyPort<Counter>(async () => {
     throw new Error("no code");

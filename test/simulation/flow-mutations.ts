@@ -5,7 +5,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: one task more than there are places is let go",
     file: "extras/limits/admit-by-permits.ts",
-    in: "letSomeGo",
+    in: "admitSome",
     find: "lines.acquirePermits(bucket.name, ids, untilMs, bucket.room, isTurn)",
     replace: "lines.acquirePermits(bucket.name, ids, untilMs, bucket.room + 1, isTurn)",
     also: {
@@ -579,7 +579,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: the last task of a line goes first",
     file: "extras/limits/admit-by-permits.ts",
-    in: "letSomeGo",
+    in: "admitSome",
     find: "const going = await ownMessages(ports, line, next, { max: free, sizes });",
     replace:
       "const last = (await ports.lines.first(line.name, 100)).filter((one) => !permits.has(one.taskId)).slice(-1); const going = await ownMessages(ports, line, last, { max: free, sizes });",

@@ -48,7 +48,8 @@ export class Group {
       const [options, operands] = [given.at(-2) as Options<All>, given.slice(0, -2) as Operands<All>];
       const outcome = await act(options, ...operands);
       if (typeof outcome === "number") this.#exit(outcome);
-      else if (outcome !== undefined) this.#say(outcome, options);
+      // What a terminal's method returns is no answer, whatever it is.
+      else if (typeof outcome === "object") this.#say(outcome, options);
     });
   }
 

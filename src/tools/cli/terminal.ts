@@ -98,7 +98,9 @@ export function systemTerminal({ stdin, stdout, stderr }: Streams = process): Te
   return {
     width: stdout.isTTY ? stdout.columns || 80 : undefined,
     live,
-    out: (line) => stdout.write(`${toOutput(line)}\n`),
+    out: (line) => {
+      stdout.write(`${toOutput(line)}\n`);
+    },
     bytes: (data) => write(stdout.isTTY ? onScreen(decoder.decode(data, { stream: true })) : data),
     draw: write,
     note: (line) => {

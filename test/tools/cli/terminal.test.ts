@@ -1,5 +1,6 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
+import { run } from "../../../src/tools/cli/main.ts";
 import { plain, systemTerminal } from "../../../src/tools/cli/terminal.ts";
 
 /** The terminal of a process, on screens or on pipes, and what it has written. */
@@ -59,4 +60,17 @@ test("lines, tabs and the colours of the program stay on a screen", () => {
   const { terminal, written } = streams(true);
   terminal.out("a\n\tb\r\n\u001b[31mred\u001b[39m");
   expect(written()[0]).toBe("a\n\tb\r\n\u001b[31mred\u001b[39m\n");
+});
+
+test.each([
+  ["plan", "--defaults"],
+  ["plan", "--figures"],
+  ["docs", "--path"],
+  ["docs", "--list", "webhooks"],
+])("offload %s %s prints, and ends well, on a real terminal", async (...args) => {
+  const { terminal, written } = streams(false);
+  const code = await run(args, terminal);
+  const [out = "", notes] = written();
+  expect({ code, notes }).toEqual({ code: 0, notes: "" });
+  expect(out).not.toBe("");
 });

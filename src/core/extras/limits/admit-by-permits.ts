@@ -69,7 +69,7 @@ export async function admitByPermits(
   let seen = changed && (await withoutEnded(ports, line, buckets, [changed.state], known));
   for (let tries = 0; tries < maxTries; tries++) {
     seen ??= await withoutEnded(ports, line, buckets, await ports.lines.states(buckets.map(({ name }) => name)), known);
-    const step = await letSomeGo(ports, line, sizes, seen, { ...known, apart });
+    const step = await admitSome(ports, line, sizes, seen, { ...known, apart });
     if (step.as === "rest") return step.rest;
     // A line of one bucket is read again, as others may have changed it. Of many, this call knows its own changes.
     if (step.as === "refused" || buckets.length === 1) seen = undefined;
@@ -77,7 +77,7 @@ export async function admitByPermits(
   return { nextMs: ports.clock.now() + soonMs, empty: false };
 }
 
-type Step = { as: "rest"; rest: Rest } | { as: "let go" | "refused" };
+type Step = { as: "rest"; rest: Rest } | { as: "admitted" | "refused" };
 
 /**
  * The line's own state, for a caller that has changed another bucket of a sharded line. Undefined: it is among the
@@ -96,7 +96,7 @@ async function stateApart(
 export const isIdle = ({ sharded, check }: WaitQueueState): boolean => sharded === undefined && check === undefined;
 
 /** Lets up to ten tasks go, into the bucket that has most room, and notes their permits. */
-async function letSomeGo(
+async function admitSome(
   ports: WaitQueuePorts,
   line: WaitQueue,
   sizes: Sizes,
@@ -132,7 +132,7 @@ async function letSomeGo(
   await sendAll(ports, line, going, permitIn(bucket.index));
   for (const id of ids) permits.set(id, untilMs);
   if (ports.puller !== undefined) return { as: "rest", rest: room > 1 ? { ...soon, hasRoom: true } : full };
-  return { as: "let go" };
+  return { as: "admitted" };
 }
 
 type ReadFirst = (count: number) => Promise<WaitingEntry[]>;

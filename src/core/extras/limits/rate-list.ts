@@ -92,8 +92,8 @@ export class RateList {
   }
 
   /**
-   * Takes starts as `takeSlot` does of one rate: by a look at the line, and one write that changes nothing when another
-   * start was given since. Where that happens again and again, the task waits in the line.
+   * Acquires tokens as `acquireToken` does of one rate: by a look at the line, and one write that changes nothing when
+   * another start was given since. Where that happens again and again, the task waits in the line.
    */
   over(lines: Pick<WaitQueues, "state" | "acquireTokens">): Pick<WaitQueues, "acquireToken"> {
     return {
@@ -198,7 +198,7 @@ export class JoinedTokens {
   readonly #waiting = new Map<string, Question[]>();
 
   /**
-   * @returns Epoch milliseconds of the start, as `takeSlot` answers it.
+   * @returns Epoch milliseconds of the start, as `acquireToken` answers it.
    * @throws PortUnavailable
    */
   take(ports: StartPorts, line: string, want: WantedToken): Promise<number | undefined> {
