@@ -28,7 +28,7 @@ export function describeWorkQueues(name: string, make: () => Promise<WorkQueuesU
 
     const receive = (
       tier: Tier,
-      more: { most?: number; waitSeconds?: number; hideSeconds?: number } = {},
+      more: { max?: number; waitSeconds?: number; hideSeconds?: number } = {},
       signal = going,
     ) => under.workQueues.receive(tier, { max: 10, waitSeconds: 1, hideSeconds: 60, ...more }, signal);
     const received = (...args: Parameters<typeof receive>) => under.whileTimeRuns(receive(...args));
@@ -77,8 +77,8 @@ export function describeWorkQueues(name: string, make: () => Promise<WorkQueuesU
 
     test("a receive takes at most the given number of messages", async () => {
       for (let count = 0; count < 4; count++) await send("normal");
-      expect(await received("normal", { most: 3 })).toHaveLength(3);
-      expect(await received("normal", { most: 3 })).toHaveLength(1);
+      expect(await received("normal", { max: 3 })).toHaveLength(3);
+      expect(await received("normal", { max: 3 })).toHaveLength(1);
     });
 
     test("a receive returns a message of no other tier", async () => {

@@ -29,8 +29,8 @@ const print = ["--print", "print the link, with the key in it, in place of openi
 export const register: Register = (group) => {
   group.help(examples).does([...connection, print], async (options) => {
     const link = await consoleLinkOf(options);
-    if (options.print) return group.terminal.out(link);
-    await handOver(link, group.terminal);
+    if (options.print) group.terminal.out(link);
+    else await handOver(link, group.terminal);
   });
 };
 

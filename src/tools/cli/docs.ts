@@ -31,13 +31,18 @@ export const register: Register = (group) => {
   const { terminal } = group;
   group.help(examples).does(given, (options, words) => {
     const groups = groupsIn(folder);
-    if (words.length === 0) return contents(groups, terminal);
+    if (words.length === 0) {
+      contents(groups, terminal);
+      return;
+    }
     const pages = groups.flatMap(({ pages }) => pages);
     const [first, ...others] = find(pages, words.join(" "), options.list === true);
-    if (options.list) return terminal.out(listOf([first, ...others]));
-    if (options.path) return terminal.out(`${folder}${first.page.page}.md`);
-    print(first, terminal);
-    if (others.length > 0) terminal.note(`\nAlso found:\n${listOf(others)}`);
+    if (options.list) terminal.out(listOf([first, ...others]));
+    else if (options.path) terminal.out(`${folder}${first.page.page}.md`);
+    else {
+      print(first, terminal);
+      if (others.length > 0) terminal.note(`\nAlso found:\n${listOf(others)}`);
+    }
   });
 };
 

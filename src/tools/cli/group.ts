@@ -3,9 +3,11 @@ import type { Answer } from "./answer.ts";
 import { addGiven, type Given, type Operands, type Options } from "./options.ts";
 import { CommandFailed, type Terminal } from "./terminal.ts";
 
-/** The outcome of a command: its words, or its exit code. */
-// biome-ignore lint/suspicious/noConfusingVoidType: a command that prints by itself returns nothing
-type Outcome = Answer | number | undefined | void;
+/**
+ * The outcome of a command: its words, or its exit code. Undefined: it has printed by itself. Not `void`, which is
+ * whatever the function of a terminal returns.
+ */
+type Outcome = Answer | number | undefined;
 
 type Act<All extends readonly Given[]> = (
   options: Options<All>,
@@ -48,8 +50,7 @@ export class Group {
       const [options, operands] = [given.at(-2) as Options<All>, given.slice(0, -2) as Operands<All>];
       const outcome = await act(options, ...operands);
       if (typeof outcome === "number") this.#exit(outcome);
-      // What a terminal's method returns is no answer, whatever it is.
-      else if (typeof outcome === "object") this.#say(outcome, options);
+      else if (outcome !== undefined) this.#say(outcome, options);
     });
   }
 

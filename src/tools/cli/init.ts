@@ -43,7 +43,10 @@ export const register: Register = (group) => {
     refuse(folder, manager);
     const plan = planInit(read(folder, manager), versions());
     const edits = editsOf(folder, manager, plan);
-    if (isDone(plan, edits)) return terminal.out("Nothing is missing.");
+    if (isDone(plan, edits)) {
+      terminal.out("Nothing is missing.");
+      return;
+    }
     show(terminal, folder, plan, edits);
     await agree(terminal, { yes, question: "Write these files?", preselected: true, no: "nothing was written" });
     write(folder, plan, edits);

@@ -71,7 +71,10 @@ function addList(group: Group): void {
       }
       return keys.map(shown);
     });
-    if (found.length === 0 && !options.json) return group.terminal.note("There are no keys.");
+    if (found.length === 0 && !options.json) {
+      group.terminal.note("There are no keys.");
+      return;
+    }
     const now = new Date().toISOString();
     return things({ keys: found }, "", {
       ...{ "key id": "key_id", tenant: "tenant_id", role: roleInWords, state: (key) => stateOf(key, now) },

@@ -122,8 +122,10 @@ export const register: Register = (group) => {
   group.help(examples).does(options, (given, file) => {
     const scenario = scenarioOf(file, given as object as Readonly<Record<string, string>>);
     const { out } = group.terminal;
-    if (given.figures) return out(figuresText());
-    if (given.defaults) return out(JSON.stringify(scenario, null, 2));
+    if (given.figures || given.defaults) {
+      out(given.figures ? figuresText() : JSON.stringify(scenario, null, 2));
+      return;
+    }
     const outcome = simulate(awsModel(scenario));
     const report = reportOf(scenario, outcome);
     if (given.picture !== undefined) writeFileSync(given.picture, picture(scenario.name, outcome));

@@ -32,8 +32,9 @@ export const register: Register = (group) => {
     const { out, force } = options;
     if (out !== "-" && out !== undefined) refuseExisting(out, force);
     await requireEnd(client, id);
-    if (out === undefined) return writeResult(group.terminal, id, await client.result(id));
-    return downloadTo(group.terminal, followerOf(options), id, out, force);
+    if (out !== undefined) return downloadTo(group.terminal, followerOf(options), id, out, force);
+    await writeResult(group.terminal, id, await client.result(id));
+    return undefined;
   });
 };
 

@@ -28,7 +28,10 @@ export function addParts(group: Group): void {
   group.add("input", input, [...ofOne, set, ...connection], async (options, id) => {
     const operations = operationsOf(options);
     const { out } = group.terminal;
-    if (options.set === undefined) return out(JSON.stringify(await operations.input(id), null, 2));
+    if (options.set === undefined) {
+      out(JSON.stringify(await operations.input(id), null, 2));
+      return;
+    }
     await operations.changeInput(id, await readInput(options.set, group.terminal));
     out(`Task ${id} runs with this input from its next attempt on.`);
   });

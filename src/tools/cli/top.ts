@@ -29,7 +29,10 @@ const options = [
 export const register: Register = (group) => {
   const { terminal } = group;
   group.help(examples).does(options, async (given) => {
-    if (!given.once && !given.json && terminal.width !== undefined) return live(terminal, given);
+    if (!given.once && !given.json && terminal.width !== undefined) {
+      await live(terminal, given);
+      return;
+    }
     const view = await readTop(given);
     return { json: view, text: () => topLines(view, terminal).join("\n").trimEnd() };
   });

@@ -66,7 +66,10 @@ interface VerifyOptions extends Options<typeof given> {
 export const register: Register = (group) => {
   const { command, terminal } = group;
   group.help(help).does(given, async (options) => {
-    if (options.addProbes) return (await import("./verify/add-probes.ts")).addProbes(terminal);
+    if (options.addProbes) {
+      await (await import("./verify/add-probes.ts")).addProbes(terminal);
+      return;
+    }
     // A variable with the URL may be of another deployment than the stack's.
     return verify(terminal, { ...options, urlWins: command.getOptionValueSource("url") === "cli" });
   });

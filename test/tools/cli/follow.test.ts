@@ -300,7 +300,8 @@ describe("results", () => {
   });
 
   test("tasks follow says what a suspended task waits for, and does not look for failed attempts", async () => {
-    const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString();
+    // An hour more, which is not shown: a busy machine may need some seconds until it looks.
+    const inDays = (days: number) => new Date(Date.now() + days * 86_400_000 + 3_600_000).toISOString();
     const waiting = (waiting_for: object) => task({ status: "pending", attempts: 1, result: null, waiting_for });
     const states = [
       waiting({ kind: "sleep", until: inDays(3) }),
