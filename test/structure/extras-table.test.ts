@@ -7,13 +7,16 @@ import { MemoryStepStore } from "../../src/memory/steps.ts";
 async function followers(): Promise<Extra[]> {
   const text = readFileSync("src/core/extras/list.ts", "utf8");
   const [, named = ""] = /extrasOf\(\[([^\]]+)\]\)/.exec(text) ?? [];
-  const extras = named.split(", ").map(async (given) => {
-    const name = given.replace(/\(.*/, "");
-    const [, door = ""] = new RegExp(`import \\{[^}]*\\b${name}\\b[^}]*\\} from "\\./([^"]+)"`).exec(text) ?? [];
-    const loaded = (await import(`../../src/core/extras/${door}`)) as Record<string, unknown>;
-    const extra = loaded[name];
-    return (typeof extra === "function" ? extra(new MemoryStepStore()) : extra) as Extra;
-  });
+  const extras = named
+    .split(/,\s*/)
+    .filter((given) => given !== "")
+    .map(async (given) => {
+      const name = given.replace(/\(.*/, "");
+      const [, door = ""] = new RegExp(`import \\{[^}]*\\b${name}\\b[^}]*\\} from "\\./([^"]+)"`).exec(text) ?? [];
+      const loaded = (await import(`../../src/core/extras/${door}`)) as Record<string, unknown>;
+      const extra = loaded[name];
+      return (typeof extra === "function" ? extra(new MemoryStepStore()) : extra) as Extra;
+    });
   return Promise.all(extras);
 }
 
@@ -40,4 +43,11 @@ test("the table of extras and moments has each extra in the order of the calls, 
   const real = extras.map((extra) => [extra.name, ...inOrder(Object.keys(extra).filter(isHook))]);
   expect(real.length).toBeGreaterThan(7);
   expect(shown).toEqual(real);
+});
+
+test("what an extra keeps beside a task that goes on is kept beside an ended one, too, unless nobody needs it then", async () => {
+  const extras = await followers();
+  const without = extras.filter((extra) => "keep" in extra && !("keepEnded" in extra)).map(({ name }) => name);
+  // A task that has ended needs its key no more, and its list is its input; a dead letter keeps its input by itself.
+  expect(without).toEqual(["unique", "collect", "input"]);
 });

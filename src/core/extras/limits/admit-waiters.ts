@@ -28,15 +28,21 @@ import {
  */
 export async function admitWaiters(ports: WaitQueuePorts, line: WaitQueue, known: LookContext): Promise<Rest> {
   const type = line.type === undefined ? undefined : ports.registry.get(line.type);
-  if (line.kind === "pause") return admitUnlessPaused(ports, line, known);
-  if (line.kind === "breaker") return admitOneTry(ports, line, type, known);
-  if (line.kind === "concurrency") {
-    const limit = await permitsOf(ports, type, line);
-    // The type was removed, or no longer has the limit.
-    return limit === undefined ? admitAll(ports, line, known) : admitByPermits(ports, line, limit, known);
+  // A limit is not known where the type was removed, or no longer has it.
+  switch (line.kind) {
+    case "pause":
+      return admitUnlessPaused(ports, line, known);
+    case "breaker":
+      return admitOneTry(ports, line, type, known);
+    case "concurrency": {
+      const limit = await permitsOf(ports, type, line);
+      return limit === undefined ? admitAll(ports, line, known) : admitByPermits(ports, line, limit, known);
+    }
+    case "rate": {
+      const pace = await paceOf(ports, type, line);
+      return pace === undefined ? admitAll(ports, line, known) : admitByRate(ports, line, pace, known);
+    }
   }
-  const pace = await paceOf(ports, type, line);
-  return pace === undefined ? admitAll(ports, line, known) : admitByRate(ports, line, pace, known);
 }
 
 /**
