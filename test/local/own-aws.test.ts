@@ -59,12 +59,14 @@ test("a worker process has the small clients of AWS, as a deployed one", async (
 
 test("the command that starts a server loads the small clients of AWS", async () => {
   const dev = JSON.stringify(pathToFileURL(resolve("src/tools/cli/dev.ts")));
+  const group = JSON.stringify(pathToFileURL(resolve("src/tools/cli/group.ts")));
   const clients = JSON.stringify(pathToFileURL(resolve("src/aws/clients.ts")));
   const program = `
     const { Command } = await import("commander");
+    const { Group } = await import(${group});
     const { registerStart } = await import(${dev});
     const command = new Command();
-    registerStart(command);
+    registerStart(new Group(command, {}, () => {}));
     // There is no such folder: the server does not start, and its modules are loaded.
     await command.parseAsync(["--ephemeral"], { from: "user" }).catch(() => {});
     const { queueClient } = await import(${clients});
