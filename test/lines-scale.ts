@@ -6,7 +6,8 @@ import type { Sharded, WaitingKey, WaitQueues, WantedToken } from "../src/core/p
 import type { Clock } from "../src/core/ports/tasks.ts";
 import type { TaskType } from "../src/core/task/task.ts";
 import { columns } from "../src/machine/columns.ts";
-import { memoryPipeline, typeOf } from "./support/memory-pipeline.ts";
+import { memoryPipeline } from "./support/memory-pipeline.ts";
+import { typeOf } from "./support/task-types.ts";
 import { workerPool } from "./support/worker-pool.ts";
 
 /*

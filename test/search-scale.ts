@@ -3,8 +3,8 @@ import { DynamoTable } from "../src/aws/dynamo-table.ts";
 import { DynamoRecords } from "../src/aws/records.ts";
 import { localTable } from "../src/settings/config.ts";
 import { type Answer, Client } from "./support/http-client.ts";
-import { newRecord } from "./support/memory-pipeline.ts";
 import { startHere } from "./support/own-process-server.ts";
+import { newRecord } from "./support/records.ts";
 
 /*
  * Times of lists and searches among many tasks of one tenant, on the local server: `node --import ./src/installed/register-entries.ts test/search-scale.ts [tasks]`.

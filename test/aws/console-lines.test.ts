@@ -1,7 +1,9 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { taskLinesFromConsole } from "../../src/aws/console-lines.ts";
 import { redacted } from "../../src/core/task/handler-log.ts";
-import { type KeptLog, memoryPipeline, typeOf } from "../support/memory-pipeline.ts";
+import type { KeptLog } from "../support/kept.ts";
+import { memoryPipeline } from "../support/memory-pipeline.ts";
+import { typeOf } from "../support/task-types.ts";
 
 /** A line as aws-embedded-metrics 4.2.1 writes it in a function. */
 const libraryLine =

@@ -3,7 +3,7 @@ import { GatheredQueues } from "../../src/aws/gathered-queues.ts";
 import { PortUnavailable } from "../../src/core/model/errors.ts";
 import type { Tier } from "../../src/core/model/words.ts";
 import type { Outgoing } from "../../src/core/ports/tasks.ts";
-import { envelopeOf, newRecord } from "../support/memory-pipeline.ts";
+import { envelopeOf, newRecord } from "../support/records.ts";
 
 const message = (tier: Tier, value: number): Outgoing => ({
   tier,

@@ -5,8 +5,10 @@ import type { TaskRecord } from "../../src/core/model/record.ts";
 import { keptText, recordBytesOf } from "../../src/core/pipeline/send/kept-input.ts";
 import { itemBytesOf, unitBytes } from "../../src/util/item-bytes.ts";
 import fc from "../support/fast-check.ts";
+import { operator, submitter } from "../support/identities.ts";
 import { itemBytes } from "../support/item-bytes.ts";
-import { memoryPipeline, operator, submitter, typeOf } from "../support/memory-pipeline.ts";
+import { memoryPipeline } from "../support/memory-pipeline.ts";
+import { typeOf } from "../support/task-types.ts";
 
 /*
  * The rules of "DynamoDB item sizes and formats": names and values; a number has a byte for two significant digits and

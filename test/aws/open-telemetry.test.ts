@@ -12,8 +12,9 @@ import { observed } from "../../src/aws/observed.ts";
 import { createTracing } from "../../src/aws/tracing.ts";
 import { submitChild } from "../../src/core/extras/children/child.ts";
 import { noTracing } from "../../src/core/ports/tasks.ts";
-import { echo, memoryPipeline, typeOf } from "../support/memory-pipeline.ts";
+import { memoryPipeline } from "../support/memory-pipeline.ts";
 import { ask } from "../support/served.ts";
+import { echo, typeOf } from "../support/task-types.ts";
 
 const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
 const callerId = "00f067aa0ba902b7";

@@ -3,7 +3,8 @@ import { describe, expect, test } from "vitest";
 import { SqsDeadLetterQueues } from "../../src/aws/dead-letter-queues.ts";
 import { SqsQueues, sendRequest } from "../../src/aws/queues.ts";
 import { PortUnavailable } from "../../src/core/model/errors.ts";
-import { envelopeOf, KeptLog, newRecord } from "../support/memory-pipeline.ts";
+import { KeptLog } from "../support/kept.ts";
+import { envelopeOf, newRecord } from "../support/records.ts";
 
 const url = "https://sqs.example.com/1/normal";
 const envelope = envelopeOf(newRecord({ tenant_id: "globex" }), { a: "ä" });

@@ -1,8 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { keptText } from "../../src/core/pipeline/send/kept-input.ts";
 import { unitBytes } from "../../src/util/item-bytes.ts";
+import { operator, submitter } from "../support/identities.ts";
 import { itemBytes } from "../support/item-bytes.ts";
-import { memoryPipeline, operator, submitter, typeOf } from "../support/memory-pipeline.ts";
+import { memoryPipeline } from "../support/memory-pipeline.ts";
+import { typeOf } from "../support/task-types.ts";
 
 describe("the record of a new task with its input fits into one write unit", () => {
   const traceparent = `00-${"a".repeat(32)}-${"b".repeat(16)}-01`;

@@ -9,7 +9,7 @@ import {
   principalPartitions,
   tenantPartitions,
 } from "../../src/aws/table.ts";
-import { newRecord } from "../support/memory-pipeline.ts";
+import { newRecord } from "../support/records.ts";
 
 describe("the keys of a record", () => {
   test("the keys start with the tenant, so that no look-up crosses tenants", () => {

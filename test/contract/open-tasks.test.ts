@@ -4,7 +4,7 @@ import { DynamoRecords } from "../../src/aws/records.ts";
 import type { OpenTasks, Records } from "../../src/core/ports/tasks.ts";
 import { MemoryOpenTasks } from "../../src/memory/open-tasks.ts";
 import { MemoryRecords } from "../../src/memory/records.ts";
-import { newRecord } from "../support/memory-pipeline.ts";
+import { newRecord } from "../support/records.ts";
 import { emulatedTable } from "./emulators.ts";
 
 const memory = async () => {

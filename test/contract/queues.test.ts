@@ -9,7 +9,7 @@ import type { DeadLetterQueues } from "../../src/core/ports/queues.ts";
 import type { MainQueue } from "../../src/core/ports/tasks.ts";
 import { FakeClock } from "../../src/memory/clock.ts";
 import { MemoryQueues } from "../../src/memory/queues.ts";
-import { KeptLog } from "../support/memory-pipeline.ts";
+import { KeptLog } from "../support/kept.ts";
 import { emulatedQueues, movedClock, receiveRecords } from "./emulators.ts";
 import { whileTimeRuns } from "./engine.ts";
 import { describeQueues, type QueuesUnderTest } from "./queues.ts";

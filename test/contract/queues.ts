@@ -4,7 +4,7 @@ import { parseDeadLetter, parseEnvelope } from "../../src/core/model/read-envelo
 import { type Tier, tiers } from "../../src/core/model/words.ts";
 import type { DeadLetterQueues, ReceivedDeadLetter } from "../../src/core/ports/queues.ts";
 import type { Delivery, Outgoing, QueueDepths, Queues } from "../../src/core/ports/tasks.ts";
-import { envelopeOf, newRecord } from "../support/memory-pipeline.ts";
+import { envelopeOf, newRecord } from "../support/records.ts";
 import { about } from "./engine.ts";
 
 /** Characters that SQS refuses in a body, or that are easily damaged on the way. */

@@ -7,7 +7,7 @@ import type { TaskKey } from "../../src/core/model/record.ts";
 import type { Part } from "../../src/core/ports/tasks.ts";
 import { MemoryRecords } from "../../src/memory/records.ts";
 import { indexes } from "../../src/settings/config.ts";
-import { newRecord } from "../support/memory-pipeline.ts";
+import { newRecord } from "../support/records.ts";
 import { emulatedTable } from "./emulators.ts";
 import { describeRecords } from "./records.ts";
 

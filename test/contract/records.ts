@@ -4,7 +4,7 @@ import { applyChange, type Change, type Test } from "../../src/core/model/change
 import { iso, type TaskKey, type TaskRecord } from "../../src/core/model/record.ts";
 import type { Page, Part, Records } from "../../src/core/ports/tasks.ts";
 import fc from "../support/fast-check.ts";
-import { envelopeOf, newRecord } from "../support/memory-pipeline.ts";
+import { envelopeOf, newRecord } from "../support/records.ts";
 
 /** What a test needs of an implementation of `Records`. */
 export interface RecordsUnderTest {

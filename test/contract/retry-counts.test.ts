@@ -3,7 +3,7 @@ import { DynamoRecords } from "../../src/aws/records.ts";
 import { DynamoRetryCounts } from "../../src/aws/retry-counts.ts";
 import { MemoryRecords } from "../../src/memory/records.ts";
 import { MemoryRetryCounts } from "../../src/memory/retry-counts.ts";
-import { newRecord } from "../support/memory-pipeline.ts";
+import { newRecord } from "../support/records.ts";
 import { emulatedTable } from "./emulators.ts";
 import { retryCountsContract } from "./retry-counts.ts";
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { UniqueKey, UniqueKeys } from "../../src/core/ports/unique.ts";
-import { envelopeOf, newRecord } from "../support/memory-pipeline.ts";
+import { envelopeOf, newRecord } from "../support/records.ts";
 
 /** An implementation of `UniqueKeys`. */
 export interface UniqueKeysUnderTest {

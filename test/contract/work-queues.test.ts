@@ -3,7 +3,7 @@ import { SqsWorkQueues } from "../../src/aws/work-queues.ts";
 import { FakeClock } from "../../src/memory/clock.ts";
 import { MemoryQueues } from "../../src/memory/queues.ts";
 import { MemoryWorkQueues } from "../../src/memory/work-queues.ts";
-import { KeptLog } from "../support/memory-pipeline.ts";
+import { KeptLog } from "../support/kept.ts";
 import { emulatedQueues, movedClock } from "./emulators.ts";
 import { whileTimeRuns } from "./engine.ts";
 import { describeWorkQueues } from "./work-queues.ts";

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { type Tier, tiers } from "../../src/core/model/words.ts";
 import type { WorkQueues } from "../../src/core/ports/queues.ts";
 import type { Delivery, Queues } from "../../src/core/ports/tasks.ts";
-import { envelopeOf, newRecord } from "../support/memory-pipeline.ts";
+import { envelopeOf, newRecord } from "../support/records.ts";
 import { about } from "./engine.ts";
 
 /** An implementation of `WorkQueues`, and the ports that fill its queues. */

@@ -11,9 +11,11 @@ import { MemoryLimits } from "../../src/memory/limits.ts";
 import { MemoryConnections, MemorySocket } from "../../src/memory/push.ts";
 import { MemoryReceivers } from "../../src/memory/receivers.ts";
 import { MemoryUsage } from "../../src/memory/usage.ts";
-import { operator, queueVisibilitySeconds, typeOf, workerSeconds } from "../support/memory-pipeline.ts";
+import { operator } from "../support/identities.ts";
+import { queueVisibilitySeconds, workerSeconds } from "../support/memory-pipeline.ts";
 import { schedulesPipeline } from "../support/schedules-pipeline.ts";
 import { type Ask, appsOf, ask } from "../support/served.ts";
+import { typeOf } from "../support/task-types.ts";
 import { Places } from "./places.ts";
 import { slowed } from "./slowed.ts";
 

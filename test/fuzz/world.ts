@@ -24,9 +24,9 @@ import { MemoryReceivers } from "../../src/memory/receivers.ts";
 import { MemoryUsage } from "../../src/memory/usage.ts";
 import { Dice } from "../simulation/dice.ts";
 import { Documented } from "../support/documented.ts";
-import { echo, typeOf } from "../support/memory-pipeline.ts";
 import { schedulesPipeline } from "../support/schedules-pipeline.ts";
 import { appsOf } from "../support/served.ts";
+import { echo, typeOf } from "../support/task-types.ts";
 import { type Caller, Owners, type Viewer } from "./owners.ts";
 
 /** A request, as the gateway gets it. */

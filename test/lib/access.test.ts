@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { inputKey, resultKey, uploadKey } from "../../src/core/ports/blob.ts";
-import { newRecord } from "../support/memory-pipeline.ts";
+import { newRecord } from "../support/records.ts";
 import { allOf, inService, resources, type Statement, stage, synthesize } from "./synthesis.ts";
 
 const dev = stage("dev");

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createRouter } from "../../src/api/http/api.ts";
 import { noTracing } from "../../src/core/ports/tasks.ts";
 import { addConsoleLinkRoute, consoleLink } from "../../src/local/server/console-link.ts";
-import { KeptLog } from "../support/memory-pipeline.ts";
+import { KeptLog } from "../support/kept.ts";
 import { requestTo } from "../support/request-to.ts";
 
 function route() {

@@ -5,7 +5,7 @@ import { iso } from "../../src/core/model/record.ts";
 import { fireArrived } from "../../src/core/schedules/fire.ts";
 import { changeSchedule, createSchedule } from "../../src/core/schedules/manage-schedules.ts";
 import { startScheduler } from "../../src/local/scheduler/scheduler.ts";
-import { operator } from "../support/memory-pipeline.ts";
+import { operator } from "../support/identities.ts";
 import { schedulesPipeline } from "../support/schedules-pipeline.ts";
 
 const cleanups: (() => unknown)[] = [];

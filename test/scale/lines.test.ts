@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { memoryPipeline, typeOf } from "../support/memory-pipeline.ts";
+import { memoryPipeline } from "../support/memory-pipeline.ts";
+import { typeOf } from "../support/task-types.ts";
 import { workerPool } from "../support/worker-pool.ts";
 
 const input = z.object({ key: z.string(), ms: z.number().default(0) });

@@ -6,7 +6,7 @@ import type { Identity } from "../../src/core/model/words.ts";
 import type { ListQuery, Page } from "../../src/core/ports/tasks.ts";
 import { FakeClock } from "../../src/memory/clock.ts";
 import { MemoryRecords } from "../../src/memory/records.ts";
-import { newRecord } from "../support/memory-pipeline.ts";
+import { newRecord } from "../support/records.ts";
 
 const operator: Identity = { tenantId: "acme", principal: "olga", role: "operator" };
 const startMs = Date.parse("2027-01-01T00:00:00.000Z");

@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto";
-import { z } from "zod";
 import { operationTypes } from "../../src/core/control/run-operation.ts";
 import { rejoinChild, spawnChild } from "../../src/core/extras/children/child.ts";
 // Loaded before it is used: time that a test moves does not wait for code.
@@ -10,24 +9,23 @@ import { FlowBook } from "../../src/core/extras/limits/flow-book.ts";
 import { limiter, loadLimits } from "../../src/core/extras/limits/index.ts";
 import { submitUnique } from "../../src/core/extras/unique/submit-unique.ts";
 import type { Envelope } from "../../src/core/model/envelope.ts";
-import type { MetricName, MetricOf } from "../../src/core/model/metrics.ts";
 import { iso, type TaskKey, type TaskRecord } from "../../src/core/model/record.ts";
 import { plainStackOf } from "../../src/core/model/stack.ts";
-import { type Identity, type Tier, tiers } from "../../src/core/model/words.ts";
+import { type Tier, tiers } from "../../src/core/model/words.ts";
 import { submit } from "../../src/core/pipeline/submit/submit.ts";
 import type { SubmitCall } from "../../src/core/pipeline/submit/submit-ports.ts";
 import { isUsualBody } from "../../src/core/pipeline/submit/usual-body.ts";
 import { redriveBatch } from "../../src/core/pipeline/work/redrive.ts";
 import { workBatch } from "../../src/core/pipeline/work/work.ts";
 import type { Verdict } from "../../src/core/ports/queues.ts";
-import { type Log, type Metrics, noTracing, type Watchdog } from "../../src/core/ports/tasks.ts";
+import { noTracing } from "../../src/core/ports/tasks.ts";
 import { lookAtLines } from "../../src/core/schedules/deployed.ts";
 import { fireTask } from "../../src/core/schedules/fire.ts";
 import { handlerSchedules } from "../../src/core/schedules/handler-schedules.ts";
 import { reconcile } from "../../src/core/schedules/reconcile.ts";
 import { knownTypesOf } from "../../src/core/task/catalog.ts";
 import { internalOptions } from "../../src/core/task/internal-types.ts";
-import { defineTask, registry, type TaskType } from "../../src/core/task/task.ts";
+import { registry, type TaskType } from "../../src/core/task/task.ts";
 import { disk } from "../../src/machine/disk.ts";
 import { follow } from "../../src/machine/follow.ts";
 import { FakeClock } from "../../src/memory/clock.ts";
@@ -38,78 +36,13 @@ import { MemoryCounters } from "../../src/memory/others.ts";
 import { MemoryReceivers } from "../../src/memory/receivers.ts";
 import { memoryStores, nextMoment } from "../../src/memory/stores.ts";
 import type { ObjectRole } from "../../src/settings/object-rights.ts";
+import { operator } from "./identities.ts";
 import { sameIds } from "./ids.ts";
 import { inRole } from "./in-role.ts";
+import { KeptLog, KeptMetrics, KeptWatchdog } from "./kept.ts";
+import { echo } from "./task-types.ts";
 
 await loadLimits();
-
-/** Returns its input. */
-export const echo = defineTask({
-  name: "echo",
-  input: z.strictObject({ value: z.unknown() }),
-  timeoutSeconds: 10,
-  handler: ({ value }) => value,
-});
-
-/** A task type whose handler a test gives. */
-export const typeOf = (handler: TaskType["handler"], more: Partial<TaskType> = {}): TaskType => ({
-  ...echo,
-  name: "test.task",
-  input: z.unknown(),
-  ...more,
-  handler,
-});
-
-export const operator: Identity = { tenantId: "acme", principal: "olga", role: "operator" };
-export const submitter: Identity = { tenantId: "acme", principal: "sam", role: "submitter" };
-
-/** A log that keeps its lines. */
-export class KeptLog implements Log {
-  readonly lines: { level: string; message: string; fields: Record<string, unknown> }[];
-  readonly #fields: Record<string, unknown>;
-
-  constructor(fields: Record<string, unknown> = {}, lines: KeptLog["lines"] = []) {
-    this.#fields = fields;
-    this.lines = lines;
-  }
-
-  debug = (message: string, fields?: Record<string, unknown>) => this.#keep("debug", message, fields);
-  info = (message: string, fields?: Record<string, unknown>) => this.#keep("info", message, fields);
-  warn = (message: string, fields?: Record<string, unknown>) => this.#keep("warn", message, fields);
-  error = (message: string, fields?: Record<string, unknown>) => this.#keep("error", message, fields);
-  with = (fields: Record<string, unknown>) => new KeptLog({ ...this.#fields, ...fields }, this.lines);
-
-  #keep(level: string, message: string, fields: Record<string, unknown> = {}): void {
-    this.lines.push({ level, message, fields: { ...this.#fields, ...fields } });
-  }
-}
-
-/** Metrics that keep what was added. */
-export class KeptMetrics implements Metrics {
-  readonly added: { name: MetricName; value: number; of: MetricOf }[] = [];
-
-  add(name: MetricName, value: number, of: MetricOf): void {
-    this.added.push({ name, value, of });
-  }
-
-  /** The sum of what was added under a name. */
-  sum(name: MetricName): number {
-    return this.added.filter((one) => one.name === name).reduce((total, { value }) => total + value, 0);
-  }
-}
-
-/** A watchdog that only remembers: the times it is armed for now, and all it ever was. */
-export class KeptWatchdog implements Watchdog {
-  readonly armed = new Set<{ untilMs: number }>();
-  readonly ever: number[] = [];
-
-  guard(untilMs: number): () => void {
-    const guard = { untilMs };
-    this.armed.add(guard);
-    this.ever.push(untilMs);
-    return () => this.armed.delete(guard);
-  }
-}
 
 export interface PipelineOptions {
   /** Default: a number that leaves waits unlengthened. */
@@ -256,58 +189,3 @@ export function memoryPipeline(types: readonly TaskType[] = [echo], options: Pip
 }
 
 export type Pipeline = ReturnType<typeof memoryPipeline>;
-
-/** A promise that a test resolves, for handlers that must wait. */
-export function gate<T = void>() {
-  let open: (value: T) => void = () => {};
-  let fail: (error: unknown) => void = () => {};
-  const opened = new Promise<T>((resolve, reject) => {
-    open = resolve;
-    fail = reject;
-  });
-  return { opened, open: (value: T) => open(value), fail: (error: unknown) => fail(error) };
-}
-
-const freshId = sameIds("records");
-let records = 0;
-
-/** A record as submit writes it, of a fresh task. */
-export function newRecord(more: Partial<TaskRecord> = {}): TaskRecord {
-  records += 1;
-  const at = "2027-01-01T00:00:00.000Z";
-  return {
-    tenant_id: "acme",
-    task_id: freshId(),
-    type: "echo",
-    priority: "normal",
-    status: "pending",
-    requested_by: "olga",
-    correlation_id: `corr-${records}`,
-    request_hash: "hash",
-    created_at: at,
-    updated_at: at,
-    round: 1,
-    attempts: 0,
-    attempts_total: 0,
-    max_attempts: 5,
-    due_at: at,
-    retention_seconds: 604_800,
-    history: [],
-    purge_at: Date.parse(at) / 1000 + 86_400 * 21,
-    ...more,
-  };
-}
-
-/** The envelope of a record. */
-export const envelopeOf = (record: TaskRecord, input: unknown = { value: null }): Envelope => ({
-  schema_version: "1.0",
-  message_id: freshId(),
-  task_id: record.task_id,
-  type: record.type,
-  tenant_id: record.tenant_id,
-  requested_by: record.requested_by,
-  correlation_id: record.correlation_id,
-  enqueued_at: record.created_at,
-  max_attempts: record.max_attempts,
-  input,
-});

@@ -15,7 +15,9 @@ import type { Tier } from "../../src/core/model/words.ts";
 import { registry } from "../../src/core/task/task.ts";
 import { MemoryDeliveries } from "../../src/memory/deliveries.ts";
 import { MemoryReceivers } from "../../src/memory/receivers.ts";
-import { memoryPipeline, operator, type PipelineOptions, typeOf } from "./memory-pipeline.ts";
+import { operator } from "./identities.ts";
+import { memoryPipeline, type PipelineOptions } from "./memory-pipeline.ts";
+import { typeOf } from "./task-types.ts";
 
 /** A pipeline in memory whose workers also have Offload's own types, and two types of tasks that fail until they are mended. */
 export function operationsPipeline(options: PipelineOptions = {}) {

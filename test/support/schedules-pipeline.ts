@@ -12,7 +12,9 @@ import type { AppTrigger } from "../../src/core/schedules/trigger.ts";
 import type { TaskType } from "../../src/core/task/task.ts";
 import { MemoryRefusedEvents } from "../../src/memory/events.ts";
 import { MemoryAppScheduleStates, MemoryFirings, MemoryRules, MemoryTenants } from "../../src/memory/schedules.ts";
-import { echo, memoryPipeline, operator } from "./memory-pipeline.ts";
+import { operator } from "./identities.ts";
+import { memoryPipeline } from "./memory-pipeline.ts";
+import { echo } from "./task-types.ts";
 
 /** Rules in memory, of a scheduler that can be down: before it has done what it was asked, or after. */
 export class ShakyRules implements Rules {

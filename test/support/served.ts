@@ -75,8 +75,9 @@ import { MemoryWaitQueues } from "../../src/memory/wait-queues.ts";
 import { MemoryWaits } from "../../src/memory/waits.ts";
 import { Documented } from "./documented.ts";
 import { inRole } from "./in-role.ts";
-import { echo, memoryPipeline } from "./memory-pipeline.ts";
+import { memoryPipeline } from "./memory-pipeline.ts";
 import { requestTo } from "./request-to.ts";
+import { echo } from "./task-types.ts";
 
 /** Who asks, as the authorizer says it. */
 export const caller = (tenant_id: string, principal: string, role: Role): AuthorizerContext => ({

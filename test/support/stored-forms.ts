@@ -32,7 +32,8 @@ import type { TaskRecord } from "../../src/core/model/record.ts";
 import type { WaitingTask } from "../../src/core/ports/flow.ts";
 import { toCatalog } from "../../src/core/task/to-catalog.ts";
 import { FakeClock } from "../../src/memory/clock.ts";
-import { echo, KeptLog } from "./memory-pipeline.ts";
+import { KeptLog } from "./kept.ts";
+import { echo } from "./task-types.ts";
 
 /*
  * One example of each item that Offload stores in its table, written and read by its own store. `test/golden` has what

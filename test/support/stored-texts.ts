@@ -7,7 +7,7 @@ import type { FirePayload, Outgoing } from "../../src/core/ports/tasks.ts";
 import { readPayload } from "../../src/core/schedules/fire.ts";
 import { internalTypes } from "../../src/core/task/internal-types.ts";
 import { messageAttributes } from "../../src/settings/config.ts";
-import { KeptLog } from "./memory-pipeline.ts";
+import { KeptLog } from "./kept.ts";
 import { endNotice } from "./notices.ts";
 import { exampleEnvelope, exampleRecord } from "./stored-forms.ts";
 

@@ -5,7 +5,8 @@ import { signal } from "../../src/core/extras/steps/signal.ts";
 import { PermanentError } from "../../src/core/model/errors.ts";
 import type { TaskContext } from "../../src/core/task/context.ts";
 import { defineTask, type TaskType } from "../../src/core/task/task.ts";
-import { memoryPipeline, type Pipeline, typeOf } from "./memory-pipeline.ts";
+import { memoryPipeline, type Pipeline } from "./memory-pipeline.ts";
+import { typeOf } from "./task-types.ts";
 import { workerPool } from "./worker-pool.ts";
 
 /*

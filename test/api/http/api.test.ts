@@ -3,7 +3,7 @@ import { createRouter, identify } from "../../../src/api/http/api.ts";
 import { Overtaken, PortUnavailable } from "../../../src/core/model/errors.ts";
 import { Problem, type ProblemCode, problemCodes } from "../../../src/core/model/problem.ts";
 import { noTracing, type Tracing } from "../../../src/core/ports/tasks.ts";
-import { KeptLog } from "../../support/memory-pipeline.ts";
+import { KeptLog } from "../../support/kept.ts";
 import { ada, ask, gina, olga, problem, sam } from "../../support/served.ts";
 
 /** An app with a few routes for these tests. */

@@ -2,8 +2,9 @@ import { describe, expect, test, vi } from "vitest";
 import { routes } from "../../../src/api/http/routes.ts";
 import { PortUnavailable } from "../../../src/core/model/errors.ts";
 import { MemoryAuditLog } from "../../../src/memory/audit.ts";
-import { echo, memoryPipeline } from "../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../support/memory-pipeline.ts";
 import { type Ask, appsOf, ask, problem, served } from "../../support/served.ts";
+import { echo } from "../../support/task-types.ts";
 
 const as = (tenant_id: string, principal: string, role: string): Ask => ({ as: { tenant_id, principal, role } });
 const admin = as("platform", "root", "admin");

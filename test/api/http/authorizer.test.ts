@@ -4,7 +4,7 @@ import { PortUnavailable } from "../../../src/core/model/errors.ts";
 import { type ApiKey, hashSecret } from "../../../src/core/model/keys.ts";
 import { iso } from "../../../src/core/model/record.ts";
 import { FakeClock } from "../../../src/memory/clock.ts";
-import { KeptLog } from "../../support/memory-pipeline.ts";
+import { KeptLog } from "../../support/kept.ts";
 
 const secret = "s3cret-s3cret-s3cret-s3cret";
 const token = `ofl_abcd1234_${secret}`;

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { createRouter } from "../../../src/api/http/api.ts";
 import { deepestBody, jsonBody, largestBodyBytes, optionalJsonBody } from "../../../src/api/http/body.ts";
 import { noTracing } from "../../../src/core/ports/tasks.ts";
-import { KeptLog } from "../../support/memory-pipeline.ts";
+import { KeptLog } from "../../support/kept.ts";
 import { type Ask, ask, problem } from "../../support/served.ts";
 
 const json = { "content-type": "application/json" };

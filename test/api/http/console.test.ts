@@ -4,7 +4,7 @@ import { type ConsolePorts, consoleApi, consoleSettingNames, consoleSettings } f
 import { serve } from "../../../src/api/http/serve.ts";
 import { noTracing } from "../../../src/core/ports/tasks.ts";
 import { fromEnv } from "../../../src/settings/config.ts";
-import { KeptLog } from "../../support/memory-pipeline.ts";
+import { KeptLog } from "../../support/kept.ts";
 import { requestTo } from "../../support/request-to.ts";
 import { ask, problem } from "../../support/served.ts";
 

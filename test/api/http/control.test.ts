@@ -2,8 +2,9 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { PermanentError } from "../../../src/core/model/errors.ts";
 import { iso } from "../../../src/core/model/record.ts";
-import { gate, typeOf } from "../../support/memory-pipeline.ts";
+import { gate } from "../../support/gate.ts";
 import { type Ask, ask, gina, olga, problem, sam, served, sue } from "../../support/served.ts";
+import { typeOf } from "../../support/task-types.ts";
 
 const post = ({ control }: ReturnType<typeof served>, path: string, more: Ask = {}) =>
   ask(control, path, { method: "POST", ...more });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { type CursorScope, Cursors } from "../../../src/api/http/cursor.ts";
 import { Problem } from "../../../src/core/model/problem.ts";
 import fc from "../../support/fast-check.ts";
-import { operator, submitter } from "../../support/memory-pipeline.ts";
+import { operator, submitter } from "../../support/identities.ts";
 
 const cursors = new Cursors("a key that nobody can guess");
 const scope: CursorScope = { identity: operator, list: "tasks", filters: { type: "a", tags: { x: "1" } } };

@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { QueueAges } from "../../../src/core/ports/tasks.ts";
 import { MemoryRetryCounts } from "../../../src/memory/retry-counts.ts";
-import { newRecord } from "../../support/memory-pipeline.ts";
 import { operationsPipeline } from "../../support/operations-pipeline.ts";
+import { newRecord } from "../../support/records.ts";
 import { requestTo } from "../../support/request-to.ts";
 import { appsOf } from "../../support/served.ts";
 

@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 import { PortUnavailable } from "../../../src/core/model/errors.ts";
 import { MemoryDeployments } from "../../../src/memory/deployments.ts";
-import { echo, memoryPipeline } from "../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../support/memory-pipeline.ts";
 import { ada, appsOf, ask, caller, gina, olga, problem, sam } from "../../support/served.ts";
+import { echo } from "../../support/task-types.ts";
 
 const older = {
   started_at: "2027-01-01T14:00:00.000Z",

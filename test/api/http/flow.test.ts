@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { PortUnavailable, Unavailable } from "../../../src/core/model/errors.ts";
 import { pauseName } from "../../../src/core/model/wait-queue.ts";
-import { gate, typeOf } from "../../support/memory-pipeline.ts";
+import { gate } from "../../support/gate.ts";
 import { type Ask, ada, ask, caller, gina, olga, problem, sam, served } from "../../support/served.ts";
+import { typeOf } from "../../support/task-types.ts";
 
 const root = caller("globex", "root", "admin");
 

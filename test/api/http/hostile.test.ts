@@ -6,9 +6,9 @@ import { serve } from "../../../src/api/http/serve.ts";
 import { problemCodes } from "../../../src/core/model/problem.ts";
 import { MemoryKeys } from "../../../src/memory/keys.ts";
 import fc, { seedOf } from "../../support/fast-check.ts";
-import { echo, typeOf } from "../../support/memory-pipeline.ts";
 import { schedulesPipeline } from "../../support/schedules-pipeline.ts";
 import { appsOf } from "../../support/served.ts";
+import { echo, typeOf } from "../../support/task-types.ts";
 import { filled, type HostileRequest, hostileRequest, localKeys, secretOf, tenantOf } from "./requests.ts";
 
 /** A function, as the gateway calls it. */

@@ -4,8 +4,9 @@ import { bearerToken, identityOf, parseApiKey } from "../../../src/core/model/ke
 import { iso } from "../../../src/core/model/record.ts";
 import { MemoryAuditLog } from "../../../src/memory/audit.ts";
 import { MemoryKeys } from "../../../src/memory/keys.ts";
-import { echo, memoryPipeline } from "../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../support/memory-pipeline.ts";
 import { type Ask, ada, appsOf, ask, caller, olga, problem, sam } from "../../support/served.ts";
+import { echo } from "../../support/task-types.ts";
 
 type Fields = Record<string, unknown>;
 

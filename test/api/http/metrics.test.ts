@@ -2,8 +2,9 @@ import { describe, expect, test } from "vitest";
 import type { AlarmView, MetricHistory, MetricSeries, MetricSpan } from "../../../src/core/control/metric-history.ts";
 import { PortUnavailable } from "../../../src/core/model/errors.ts";
 import { iso } from "../../../src/core/model/record.ts";
-import { echo, memoryPipeline } from "../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../support/memory-pipeline.ts";
 import { ada, appsOf, ask, olga, problem, sam } from "../../support/served.ts";
+import { echo } from "../../support/task-types.ts";
 
 const alarm: AlarmView = { name: "shop-depth", state: "alarm", description: null, since: null };
 

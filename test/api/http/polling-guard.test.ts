@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createPollingGuard, pollsPerSecond } from "../../../src/api/http/polling-guard.ts";
 import { FakeClock } from "../../../src/memory/clock.ts";
-import { operator, submitter } from "../../support/memory-pipeline.ts";
+import { operator, submitter } from "../../support/identities.ts";
 
 function setUp() {
   const clock = new FakeClock();

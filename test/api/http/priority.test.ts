@@ -1,7 +1,8 @@
 import { describe, expect, test, vi } from "vitest";
 import { PortUnavailable } from "../../../src/core/model/errors.ts";
-import { gate, typeOf } from "../../support/memory-pipeline.ts";
+import { gate } from "../../support/gate.ts";
 import { type Ask, ask, gina, problem, sam, served, sue } from "../../support/served.ts";
+import { typeOf } from "../../support/task-types.ts";
 
 const move = ({ control }: ReturnType<typeof served>, taskId: string, more: Ask = {}) =>
   ask(control, `/tasks/${taskId}/priority`, { method: "POST", json: { priority: "high" }, ...more });

@@ -3,9 +3,10 @@ import { parseJson } from "../../../src/api/http/body.ts";
 import { Problem } from "../../../src/core/model/problem.ts";
 import fc from "../../support/fast-check.ts";
 import { filePorts } from "../../support/file-ports.ts";
-import { echo, memoryPipeline, typeOf } from "../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../support/memory-pipeline.ts";
 import { schedulesPipeline } from "../../support/schedules-pipeline.ts";
 import { appsOf, ask, served } from "../../support/served.ts";
+import { echo, typeOf } from "../../support/task-types.ts";
 
 /** An answer, and what the pipeline has read. */
 interface Read {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { iso } from "../../../src/core/model/record.ts";
-import { typeOf } from "../../support/memory-pipeline.ts";
 import { operationsPipeline } from "../../support/operations-pipeline.ts";
 import { appsOf, ask, olga, problem, sam, served, sue } from "../../support/served.ts";
+import { typeOf } from "../../support/task-types.ts";
 
 test("a delayed task runs now on request, and one that is due is not_waiting", async () => {
   const app = served();

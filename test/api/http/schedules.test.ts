@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { Router } from "../../../src/api/http/router.ts";
 import { type AppSchedule, defineSchedule } from "../../../src/core/schedules/app-schedule.ts";
-import { echo } from "../../support/memory-pipeline.ts";
 import { schedulesPipeline } from "../../support/schedules-pipeline.ts";
 import { type Ask, ada, appsOf, ask, gina, problem, sam } from "../../support/served.ts";
+import { echo } from "../../support/task-types.ts";
 
 const body = { name: "daily-report", cron: "0 2 * * *", task: { type: "echo", input: { value: 1 } } };
 

@@ -3,8 +3,8 @@ import * as z from "zod";
 import { hashSecret } from "../../../src/core/model/keys.ts";
 import type { SignalUrlOptions } from "../../../src/core/task/context.ts";
 import { MemorySignalLinks } from "../../../src/memory/signal-links.ts";
-import { typeOf } from "../../support/memory-pipeline.ts";
 import { type Ask, ask, problem, served } from "../../support/served.ts";
+import { typeOf } from "../../support/task-types.ts";
 
 const nobody = {} as never;
 const hourSeconds = 3_600;

@@ -3,8 +3,8 @@ import { createGate } from "../../../src/core/limits/gate.ts";
 import { noLimits } from "../../../src/core/limits/limits.ts";
 import { MemoryLimits } from "../../../src/memory/limits.ts";
 import { MemoryUsage } from "../../../src/memory/usage.ts";
-import { typeOf } from "../../support/memory-pipeline.ts";
 import { type Ask, appsOf, ask, gina, problem, sam, served, sue } from "../../support/served.ts";
+import { typeOf } from "../../support/task-types.ts";
 
 const waiting = () =>
   served([typeOf(async (_, task) => ({ got: (await task.waitFor("approved", { timeoutSeconds: 86_400 })) ?? null }))]);

@@ -4,8 +4,9 @@ import { pollsPerSecond } from "../../../src/api/http/polling-guard.ts";
 import { PermanentError } from "../../../src/core/model/errors.ts";
 import { iso } from "../../../src/core/model/record.ts";
 import { file, recordResultBytes } from "../../../src/core/task/result.ts";
-import { newRecord, typeOf } from "../../support/memory-pipeline.ts";
+import { newRecord } from "../../support/records.ts";
 import { type Ask, ada, ask, gina, olga, problem, sam, served, sue } from "../../support/served.ts";
+import { typeOf } from "../../support/task-types.ts";
 
 const get = ({ status }: ReturnType<typeof served>, path: string, more: Ask = {}) => ask(status, path, more);
 

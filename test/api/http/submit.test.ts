@@ -4,8 +4,9 @@ import { PortUnavailable } from "../../../src/core/model/errors.ts";
 import { parseCatalog } from "../../../src/core/task/catalog.ts";
 import { knownTypes } from "../../../src/core/task/known-types.ts";
 import { toCatalog } from "../../../src/core/task/to-catalog.ts";
-import { echo, memoryPipeline, typeOf } from "../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../support/memory-pipeline.ts";
 import { type Ask, ada, appsOf, ask, olga, otto, problem, sam, served } from "../../support/served.ts";
+import { echo, typeOf } from "../../support/task-types.ts";
 
 const body = { type: "echo", input: { value: 1 } };
 

@@ -3,8 +3,8 @@ import { PermanentError } from "../../../src/core/model/errors.ts";
 import { entryKinds } from "../../../src/core/model/words.ts";
 import { MemoryStepStore } from "../../../src/memory/steps.ts";
 import { MemoryTaskLogs } from "../../../src/memory/task-logs.ts";
-import { typeOf } from "../../support/memory-pipeline.ts";
 import { appsOf, ask, gina, problem, sam, served, sue } from "../../support/served.ts";
+import { typeOf } from "../../support/task-types.ts";
 
 describe("GET /tasks/{task_id}/input", () => {
   test("a waiting task's small input is kept, and shown to those who see the task", async () => {

@@ -3,8 +3,9 @@ import { noLimits } from "../../../src/core/limits/limits.ts";
 import { MemoryKeys } from "../../../src/memory/keys.ts";
 import { MemoryLimits } from "../../../src/memory/limits.ts";
 import { MemoryTenants } from "../../../src/memory/schedules.ts";
-import { echo, memoryPipeline } from "../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../support/memory-pipeline.ts";
 import { type Ask, ada, appsOf, ask, olga, problem, sam } from "../../support/served.ts";
+import { echo } from "../../support/task-types.ts";
 
 function setUp(configured = {}) {
   const [limits, tenants] = [new MemoryLimits(), new MemoryTenants()];

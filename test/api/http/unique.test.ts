@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { defineTask } from "../../../src/core/task/task.ts";
-import { echo } from "../../support/memory-pipeline.ts";
 import { type Ask, ask, olga, otto, problem, sam, served } from "../../support/served.ts";
+import { echo } from "../../support/task-types.ts";
 
 /** Posts a task with the member `unique`. */
 const post = ({ submit }: ReturnType<typeof served>, unique: unknown, more: object = {}, how: Ask = {}) =>

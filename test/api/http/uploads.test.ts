@@ -8,8 +8,9 @@ import type { Bytes } from "../../../src/core/ports/blob.ts";
 import { MemoryLimits } from "../../../src/memory/limits.ts";
 import { MemoryUsage } from "../../../src/memory/usage.ts";
 import { filePorts } from "../../support/file-ports.ts";
-import { memoryPipeline, typeOf } from "../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../support/memory-pipeline.ts";
 import { type Ask, appsOf, ask, problem, sam } from "../../support/served.ts";
+import { typeOf } from "../../support/task-types.ts";
 
 const form = typeOf((_, task) => task.taskId, {
   name: "form",

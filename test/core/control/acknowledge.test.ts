@@ -8,7 +8,9 @@ import { MemoryBlobs } from "../../../src/memory/blobs.ts";
 import { FakeClock } from "../../../src/memory/clock.ts";
 import { MemoryDeliveries } from "../../../src/memory/deliveries.ts";
 import { MemoryRecords } from "../../../src/memory/records.ts";
-import { memoryPipeline, newRecord, typeOf } from "../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../support/memory-pipeline.ts";
+import { newRecord } from "../../support/records.ts";
+import { typeOf } from "../../support/task-types.ts";
 
 const now = "2027-01-01T12:00:00.000Z";
 const bytes = new Uint8Array([1]);

@@ -13,8 +13,8 @@ import {
 import { loadState } from "../../../src/core/control/operation.ts";
 import { PortUnavailable } from "../../../src/core/model/errors.ts";
 import type { TaskRecord } from "../../../src/core/model/record.ts";
-import { newRecord } from "../../support/memory-pipeline.ts";
 import { operationsPipeline } from "../../support/operations-pipeline.ts";
+import { newRecord } from "../../support/records.ts";
 
 type Pipeline = ReturnType<typeof operationsPipeline>;
 

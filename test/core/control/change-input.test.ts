@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { changeInput } from "../../../src/core/control/change-waiting.ts";
-import { memoryPipeline, typeOf } from "../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../support/memory-pipeline.ts";
+import { typeOf } from "../../support/task-types.ts";
 
 const setUp = () => {
   const ran: unknown[] = [];

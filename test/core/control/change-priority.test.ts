@@ -9,7 +9,9 @@ import { iso, type TaskRecord } from "../../../src/core/model/record.ts";
 import type { Tier } from "../../../src/core/model/words.ts";
 import { viewOf } from "../../../src/core/pipeline/end/view.ts";
 import { defineTask, type TaskType } from "../../../src/core/task/task.ts";
-import { gate, memoryPipeline, type Pipeline, typeOf } from "../../support/memory-pipeline.ts";
+import { gate } from "../../support/gate.ts";
+import { memoryPipeline, type Pipeline } from "../../support/memory-pipeline.ts";
+import { typeOf } from "../../support/task-types.ts";
 
 /** A pipeline whose handler notes the inputs that it gets. */
 function setUp(more: Partial<TaskType> = {}, then: TaskType["handler"] = () => "result") {

@@ -4,7 +4,9 @@ import { Overtaken, PermanentError, PortUnavailable } from "../../../src/core/mo
 import { iso, type TaskRecord } from "../../../src/core/model/record.ts";
 import { attemptsOf } from "../../../src/core/pipeline/end/view.ts";
 import type { TaskType } from "../../../src/core/task/task.ts";
-import { gate, memoryPipeline, type Pipeline, typeOf } from "../../support/memory-pipeline.ts";
+import { gate } from "../../support/gate.ts";
+import { memoryPipeline, type Pipeline } from "../../support/memory-pipeline.ts";
+import { typeOf } from "../../support/task-types.ts";
 
 const setUp = (handler: TaskType["handler"] = () => "result", more: Partial<TaskType> = {}) =>
   memoryPipeline([typeOf(handler, more)]);

@@ -9,8 +9,8 @@ import {
   maxDeadLetters,
 } from "../../../src/core/control/find-dead-letters.ts";
 import { iso, type TaskRecord } from "../../../src/core/model/record.ts";
-import { envelopeOf, newRecord } from "../../support/memory-pipeline.ts";
 import { operationsPipeline } from "../../support/operations-pipeline.ts";
+import { envelopeOf, newRecord } from "../../support/records.ts";
 
 const stranger = { tenantId: "globex", principal: "gina", role: "operator" } as const;
 

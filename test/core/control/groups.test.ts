@@ -7,7 +7,8 @@ import {
 } from "../../../src/core/control/find-dead-letters.ts";
 import { groupDeadLetters } from "../../../src/core/control/group-dead-letters.ts";
 import { iso, type TaskRecord } from "../../../src/core/model/record.ts";
-import { memoryPipeline, newRecord } from "../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../support/memory-pipeline.ts";
+import { newRecord } from "../../support/records.ts";
 
 /** A pipeline with dead letters of the given errors, one a second, oldest first. */
 async function withErrors(...errors: (readonly [type: string, error: string])[]) {

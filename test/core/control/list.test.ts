@@ -6,7 +6,8 @@ import type { Page } from "../../../src/core/ports/tasks.ts";
 import { FakeClock } from "../../../src/memory/clock.ts";
 import { MemoryRecords } from "../../../src/memory/records.ts";
 import fc from "../../support/fast-check.ts";
-import { newRecord, operator, submitter } from "../../support/memory-pipeline.ts";
+import { operator, submitter } from "../../support/identities.ts";
+import { newRecord } from "../../support/records.ts";
 
 const sortKey = (record: TaskRecord) => `${record.created_at}#${record.task_id}`;
 const newest = (records: readonly TaskRecord[]) => records.toSorted((a, b) => (sortKey(a) < sortKey(b) ? 1 : -1));

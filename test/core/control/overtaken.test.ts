@@ -6,8 +6,9 @@ import { Overtaken } from "../../../src/core/model/errors.ts";
 import { longestQueueLifeSeconds, type TaskRecord } from "../../../src/core/model/record.ts";
 import { changeReceiver, rotateReceiverSecret } from "../../../src/core/notify/manage-receivers.ts";
 import { MemoryReceivers } from "../../../src/memory/receivers.ts";
-import { memoryPipeline, type Pipeline, typeOf } from "../../support/memory-pipeline.ts";
+import { memoryPipeline, type Pipeline } from "../../support/memory-pipeline.ts";
 import { operationsPipeline } from "../../support/operations-pipeline.ts";
+import { typeOf } from "../../support/task-types.ts";
 
 type Call = (ports: Pipeline["ports"], record: TaskRecord) => Promise<unknown>;
 

@@ -3,7 +3,8 @@ import { reschedule } from "../../../src/core/control/change-waiting.ts";
 import { runNow } from "../../../src/core/control/run-now.ts";
 import { PortUnavailable } from "../../../src/core/model/errors.ts";
 import { iso } from "../../../src/core/model/record.ts";
-import { memoryPipeline, typeOf } from "../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../support/memory-pipeline.ts";
+import { typeOf } from "../../support/task-types.ts";
 
 /** A pipeline that notes the starts of attempts, in seconds since its beginning. */
 function setUp(failures = 0) {

@@ -4,7 +4,8 @@ import { runNow } from "../../../src/core/control/run-now.ts";
 import { PortUnavailable } from "../../../src/core/model/errors.ts";
 import { iso } from "../../../src/core/model/record.ts";
 import type { TaskType } from "../../../src/core/task/task.ts";
-import { memoryPipeline, typeOf } from "../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../support/memory-pipeline.ts";
+import { typeOf } from "../../support/task-types.ts";
 
 const setUp = (handler: TaskType["handler"] = () => "result", more: Partial<TaskType> = {}) => {
   const ran: unknown[] = [];

@@ -11,7 +11,7 @@ import { submit } from "../../../src/core/pipeline/submit/submit.ts";
 import { workBatch } from "../../../src/core/pipeline/work/work.ts";
 import { internalOptions, internalTypes } from "../../../src/core/task/internal-types.ts";
 import { registry } from "../../../src/core/task/task.ts";
-import { operator } from "../../support/memory-pipeline.ts";
+import { operator } from "../../support/identities.ts";
 import { operationsPipeline } from "../../support/operations-pipeline.ts";
 
 type Pipeline = ReturnType<typeof operationsPipeline>;

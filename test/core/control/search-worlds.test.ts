@@ -6,7 +6,7 @@ import type { Identity } from "../../../src/core/model/words.ts";
 import type { ListQuery } from "../../../src/core/ports/tasks.ts";
 import { MemoryRecords } from "../../../src/memory/records.ts";
 import { Dice } from "../../simulation/dice.ts";
-import { newRecord } from "../../support/memory-pipeline.ts";
+import { newRecord } from "../../support/records.ts";
 
 /** More worlds, and others: `OFFLOAD_WORLDS=3000 OFFLOAD_SEED=20000`. */
 const worlds = Number(process.env.OFFLOAD_WORLDS ?? 200);

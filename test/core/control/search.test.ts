@@ -4,7 +4,7 @@ import { type TaskRecord, termSeconds } from "../../../src/core/model/record.ts"
 import type { Identity } from "../../../src/core/model/words.ts";
 import { FakeClock } from "../../../src/memory/clock.ts";
 import { MemoryRecords } from "../../../src/memory/records.ts";
-import { newRecord } from "../../support/memory-pipeline.ts";
+import { newRecord } from "../../support/records.ts";
 
 const operator: Identity = { tenantId: "acme", principal: "olga", role: "operator" };
 const submitter: Identity = { tenantId: "acme", principal: "sam", role: "submitter" };

@@ -7,7 +7,9 @@ import { MemoryBlobs } from "../../../src/memory/blobs.ts";
 import { FakeClock } from "../../../src/memory/clock.ts";
 import { MemoryRecords } from "../../../src/memory/records.ts";
 import { MemoryStepStore } from "../../../src/memory/steps.ts";
-import { envelopeOf, memoryPipeline, newRecord, typeOf } from "../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../support/memory-pipeline.ts";
+import { envelopeOf, newRecord } from "../../support/records.ts";
+import { typeOf } from "../../support/task-types.ts";
 
 const purgeAt = 9e9;
 const kept = JSON.stringify({ input: "kept" });

@@ -4,8 +4,9 @@ import { discardOne, replayOne } from "../../../src/core/control/act-on-task.ts"
 import { deadLetterName, type Sweeper, sweep } from "../../../src/core/control/sweep.ts";
 import { PortUnavailable } from "../../../src/core/model/errors.ts";
 import type { TaskRecord } from "../../../src/core/model/record.ts";
-import { KeptLog, newRecord } from "../../support/memory-pipeline.ts";
+import { KeptLog } from "../../support/kept.ts";
 import { operationsPipeline } from "../../support/operations-pipeline.ts";
+import { newRecord } from "../../support/records.ts";
 
 type Pipeline = ReturnType<typeof operationsPipeline>;
 

@@ -5,7 +5,7 @@ import { PortUnavailable } from "../../../src/core/model/errors.ts";
 import type { TaskKey } from "../../../src/core/model/record.ts";
 import { FakeClock } from "../../../src/memory/clock.ts";
 import { MemoryRecords } from "../../../src/memory/records.ts";
-import { newRecord } from "../../support/memory-pipeline.ts";
+import { newRecord } from "../../support/records.ts";
 
 /** Tasks in memory, and those who wait for their ends. */
 function waiting() {

@@ -5,7 +5,8 @@ import { iso } from "../../../src/core/model/record.ts";
 import type { Tier } from "../../../src/core/model/words.ts";
 import { attemptsOf } from "../../../src/core/pipeline/end/view.ts";
 import { MemoryTaskLogs } from "../../../src/memory/task-logs.ts";
-import { memoryPipeline, typeOf } from "../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../support/memory-pipeline.ts";
+import { typeOf } from "../../support/task-types.ts";
 
 /** A task whose first attempt fails, and its log, in which other times of the same task have lines that no read should reach. */
 async function logged(lateMs = 0, shape = {}) {

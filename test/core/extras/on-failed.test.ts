@@ -12,7 +12,9 @@ import { viewTask } from "../../../src/core/pipeline/end/view.ts";
 import type { TaskContext } from "../../../src/core/task/context.ts";
 import type { TaskFailure } from "../../../src/core/task/retry.ts";
 import type { TaskType } from "../../../src/core/task/task.ts";
-import { memoryPipeline, operator, typeOf } from "../../support/memory-pipeline.ts";
+import { operator } from "../../support/identities.ts";
+import { memoryPipeline } from "../../support/memory-pipeline.ts";
+import { typeOf } from "../../support/task-types.ts";
 
 const wrong = () => {
   throw new PermanentError("the address is wrong");

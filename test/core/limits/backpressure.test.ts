@@ -6,7 +6,7 @@ import { Problem } from "../../../src/core/model/problem.ts";
 import type { Tier } from "../../../src/core/model/words.ts";
 import { FakeClock } from "../../../src/memory/clock.ts";
 import { MemoryRecords } from "../../../src/memory/records.ts";
-import { KeptLog } from "../../support/memory-pipeline.ts";
+import { KeptLog } from "../../support/kept.ts";
 
 function setUp() {
   const clock = new FakeClock();

@@ -8,7 +8,8 @@ import { submit } from "../../../src/core/pipeline/submit/submit.ts";
 import type { SubmitCall } from "../../../src/core/pipeline/submit/submit-ports.ts";
 import { MemoryLimits } from "../../../src/memory/limits.ts";
 import { MemoryUsage } from "../../../src/memory/usage.ts";
-import { memoryPipeline, operator } from "../../support/memory-pipeline.ts";
+import { operator } from "../../support/identities.ts";
+import { memoryPipeline } from "../../support/memory-pipeline.ts";
 
 /** A pipeline with a gate before it, as the functions wire it. */
 function setUp(limits: Partial<AllLimits>) {

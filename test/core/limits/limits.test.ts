@@ -4,7 +4,7 @@ import { mergeLimits, noLimits } from "../../../src/core/limits/limits.ts";
 import { parseLimits } from "../../../src/core/limits/parse-limits.ts";
 import { FakeClock } from "../../../src/memory/clock.ts";
 import { MemoryLimits } from "../../../src/memory/limits.ts";
-import { KeptLog } from "../../support/memory-pipeline.ts";
+import { KeptLog } from "../../support/kept.ts";
 
 describe("OFFLOAD_LIMITS", () => {
   test.each(["", "  "])("OFFLOAD_LIMITS may be empty: %j", (text) => {

@@ -6,7 +6,8 @@ import { iso } from "../../../src/core/model/record.ts";
 import { FakeClock } from "../../../src/memory/clock.ts";
 import { MemoryRecords } from "../../../src/memory/records.ts";
 import { MemoryUsage } from "../../../src/memory/usage.ts";
-import { KeptLog, newRecord } from "../../support/memory-pipeline.ts";
+import { KeptLog } from "../../support/kept.ts";
+import { newRecord } from "../../support/records.ts";
 
 /** @param frozen True: no timer of the processes that submit ever comes, as Lambda freezes a process after its answer. */
 function setUp(processes = 1, { frozen = false } = {}) {

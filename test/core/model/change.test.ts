@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { applyChange, type Change, passes, type Test } from "../../../src/core/model/change.ts";
-import { newRecord } from "../../support/memory-pipeline.ts";
+import { newRecord } from "../../support/records.ts";
 
 const early = "2027-01-01T00:00:00.000Z";
 const noon = "2027-01-01T12:00:00.000Z";

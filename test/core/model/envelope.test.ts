@@ -8,7 +8,7 @@ import {
 } from "../../../src/core/model/envelope.ts";
 import { parseDeadLetter, parseEnvelope } from "../../../src/core/model/read-envelope.ts";
 import fc from "../../support/fast-check.ts";
-import { envelopeOf, newRecord } from "../../support/memory-pipeline.ts";
+import { envelopeOf, newRecord } from "../../support/records.ts";
 
 const envelope = envelopeOf(newRecord(), { a: [1, "two", null] });
 const parsed = (changes: object) => parseEnvelope(JSON.stringify({ ...envelope, ...changes }));

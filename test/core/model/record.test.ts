@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { iso, statusAt } from "../../../src/core/model/record.ts";
 import { isTerminal, type Status, statuses, transitions } from "../../../src/core/model/words.ts";
-import { newRecord } from "../../support/memory-pipeline.ts";
+import { newRecord } from "../../support/records.ts";
 
 const now = "2027-01-01T12:00:00.000Z";
 const before = "2027-01-01T11:59:59.999Z";

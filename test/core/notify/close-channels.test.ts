@@ -4,7 +4,7 @@ import { closeChannels } from "../../../src/core/notify/connect.ts";
 import type { Connection } from "../../../src/core/ports/notify.ts";
 import { FakeClock } from "../../../src/memory/clock.ts";
 import { MemoryConnections, MemorySocket } from "../../../src/memory/push.ts";
-import { KeptLog } from "../../support/memory-pipeline.ts";
+import { KeptLog } from "../../support/kept.ts";
 
 async function setUp() {
   const clock = new FakeClock();

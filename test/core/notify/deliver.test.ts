@@ -5,7 +5,9 @@ import type { Notice, WebhookAnswer, WebhookRequest } from "../../../src/core/po
 import type { Delivery } from "../../../src/core/ports/webhooks.ts";
 import { MemoryDeliveries, MemorySlowHosts } from "../../../src/memory/deliveries.ts";
 import { MemoryReceivers } from "../../../src/memory/receivers.ts";
-import { gate, memoryPipeline, type PipelineOptions, typeOf } from "../../support/memory-pipeline.ts";
+import { gate } from "../../support/gate.ts";
+import { memoryPipeline, type PipelineOptions } from "../../support/memory-pipeline.ts";
+import { typeOf } from "../../support/task-types.ts";
 
 const url = "https://receiver.example/hook?secret=s3cret";
 

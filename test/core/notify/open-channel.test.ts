@@ -5,7 +5,7 @@ import { maxChannelsAMinute, openChannel } from "../../../src/core/notify/open-c
 import { FakeClock } from "../../../src/memory/clock.ts";
 import { MemoryKeys } from "../../../src/memory/keys.ts";
 import { MemoryChannels, MemoryConnections, MemorySocket } from "../../../src/memory/push.ts";
-import { KeptLog } from "../../support/memory-pipeline.ts";
+import { KeptLog } from "../../support/kept.ts";
 
 const sam = { tenantId: "acme", principal: "sam", role: "submitter" } as const;
 const olga = { tenantId: "acme", principal: "olga", role: "operator" } as const;

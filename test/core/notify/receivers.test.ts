@@ -17,7 +17,9 @@ import type { Receiver } from "../../../src/core/ports/webhooks.ts";
 import { MemoryDeliveries, MemorySlowHosts } from "../../../src/memory/deliveries.ts";
 import { MemoryReceivers } from "../../../src/memory/receivers.ts";
 import { MemorySecretVersions } from "../../../src/memory/secret-versions.ts";
-import { memoryPipeline, operator, typeOf } from "../../support/memory-pipeline.ts";
+import { operator } from "../../support/identities.ts";
+import { memoryPipeline } from "../../support/memory-pipeline.ts";
+import { typeOf } from "../../support/task-types.ts";
 
 const url = "https://receiver.example/hook";
 const day = 86_400_000;

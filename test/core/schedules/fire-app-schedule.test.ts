@@ -6,8 +6,8 @@ import { type AppSchedule, appRule, defineSchedule, notATimeOf } from "../../../
 import { nextTimes } from "../../../src/core/schedules/calendar.ts";
 import { fireAppSchedule } from "../../../src/core/schedules/fire-app-schedule.ts";
 import { appScheduleViews, setAppSchedulePaused } from "../../../src/core/schedules/manage-app-schedules.ts";
-import { echo } from "../../support/memory-pipeline.ts";
 import { schedulesPipeline } from "../../support/schedules-pipeline.ts";
+import { echo } from "../../support/task-types.ts";
 
 const common = { name: "clean-up", cron: "0 2 * * *", type: echo, input: { value: "all" } } as const;
 const forEach = defineSchedule({ ...common, forEachTenant: true });

@@ -7,8 +7,8 @@ import { defineTrigger } from "../../../src/core/schedules/define-trigger.ts";
 import { type Arrived, fireArrived } from "../../../src/core/schedules/fire.ts";
 import type { AppTrigger } from "../../../src/core/schedules/trigger.ts";
 import { defineTask } from "../../../src/core/task/task.ts";
-import { echo } from "../../support/memory-pipeline.ts";
 import { schedulesPipeline } from "../../support/schedules-pipeline.ts";
+import { echo } from "../../support/task-types.ts";
 
 const convert = defineTask({
   name: "video.convert",

@@ -9,7 +9,7 @@ import { lateAfterSeconds } from "../../../src/core/schedules/fire-schedule.ts";
 import { changeSchedule, deleteSchedule, runSchedule } from "../../../src/core/schedules/manage-schedules.ts";
 import { MemoryLimits } from "../../../src/memory/limits.ts";
 import { MemoryUsage } from "../../../src/memory/usage.ts";
-import { operator } from "../../support/memory-pipeline.ts";
+import { operator } from "../../support/identities.ts";
 import { schedulesPipeline } from "../../support/schedules-pipeline.ts";
 
 const minute = 60_000;

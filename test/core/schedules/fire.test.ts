@@ -2,8 +2,9 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, test, vi } from "vitest";
 import { PortUnavailable, WrittenLater } from "../../../src/core/model/errors.ts";
 import { type Arrived, fireArrived, fireTask, readPayload } from "../../../src/core/schedules/fire.ts";
-import { echo, memoryPipeline } from "../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../support/memory-pipeline.ts";
 import { schedulesPipeline } from "../../support/schedules-pipeline.ts";
+import { echo } from "../../support/task-types.ts";
 
 describe("the payload of a one-off", () => {
   const payload = { kind: "task", tenant_id: "acme", task_id: "t" };

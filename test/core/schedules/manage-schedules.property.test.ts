@@ -7,7 +7,7 @@ import {
   putSchedule,
 } from "../../../src/core/schedules/manage-schedules.ts";
 import fc from "../../support/fast-check.ts";
-import { operator } from "../../support/memory-pipeline.ts";
+import { operator } from "../../support/identities.ts";
 import { schedulesPipeline } from "../../support/schedules-pipeline.ts";
 import { failOnce, slowDown } from "../../support/shaky.ts";
 

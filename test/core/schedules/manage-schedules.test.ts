@@ -11,8 +11,9 @@ import {
   runSchedule,
 } from "../../../src/core/schedules/manage-schedules.ts";
 import type { ScheduleRecord } from "../../../src/core/schedules/schedule-record.ts";
-import { operator, submitter, typeOf } from "../../support/memory-pipeline.ts";
+import { operator, submitter } from "../../support/identities.ts";
 import { schedulesPipeline } from "../../support/schedules-pipeline.ts";
+import { typeOf } from "../../support/task-types.ts";
 
 const hour = 3_600_000;
 const key = (schedule: { tenant_id: string; schedule_id: string }) => ({

@@ -6,7 +6,9 @@ import { iso } from "../../../src/core/model/record.ts";
 import { fire, fireArrived } from "../../../src/core/schedules/fire.ts";
 import { lastReconcile, reconcile } from "../../../src/core/schedules/reconcile.ts";
 import { MemoryOpenTasks } from "../../../src/memory/open-tasks.ts";
-import { echo, memoryPipeline, newRecord, typeOf } from "../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../support/memory-pipeline.ts";
+import { newRecord } from "../../support/records.ts";
+import { echo, typeOf } from "../../support/task-types.ts";
 import { workerPool } from "../../support/worker-pool.ts";
 
 const hour = 3_600_000;

@@ -3,7 +3,11 @@ import { PortUnavailable } from "../../../src/core/model/errors.ts";
 import { submit } from "../../../src/core/pipeline/submit/submit.ts";
 import { tenantNoter } from "../../../src/core/schedules/tenants.ts";
 import { MemoryTenants } from "../../../src/memory/schedules.ts";
-import { echo, gate, KeptLog, memoryPipeline, operator } from "../../support/memory-pipeline.ts";
+import { gate } from "../../support/gate.ts";
+import { operator } from "../../support/identities.ts";
+import { KeptLog } from "../../support/kept.ts";
+import { memoryPipeline } from "../../support/memory-pipeline.ts";
+import { echo } from "../../support/task-types.ts";
 
 test("a tenant is saved once in a process, also when fifty submits are its first", async () => {
   const tenants = new MemoryTenants();

@@ -8,7 +8,8 @@ import { PermanentError } from "../../../src/core/model/errors.ts";
 import type { TaskRecord } from "../../../src/core/model/record.ts";
 import type { TaskContext } from "../../../src/core/task/context.ts";
 import { deletedBefore } from "../../support/beside.ts";
-import { memoryPipeline, type Pipeline, typeOf } from "../../support/memory-pipeline.ts";
+import { memoryPipeline, type Pipeline } from "../../support/memory-pipeline.ts";
+import { typeOf } from "../../support/task-types.ts";
 
 const daySeconds = 86_400;
 

@@ -7,8 +7,8 @@ import { knownTypes } from "../../../src/core/task/known-types.ts";
 import { defineTask, type TaskType } from "../../../src/core/task/task.ts";
 import { toCatalog } from "../../../src/core/task/to-catalog.ts";
 import fc from "../../support/fast-check.ts";
-import { typeOf } from "../../support/memory-pipeline.ts";
 import { taskTypes } from "../../support/own-types.ts";
+import { typeOf } from "../../support/task-types.ts";
 
 /** The schema of a type as submit sees it, after its way through the catalogue's file. */
 function throughCatalog(input: z.ZodType): z.ZodType {

@@ -2,7 +2,8 @@ import { describe, expect, test, vi } from "vitest";
 import type { TaskContext } from "../../../src/core/task/context.ts";
 import { file, withOutcome } from "../../../src/core/task/result.ts";
 import type { TaskType } from "../../../src/core/task/task.ts";
-import { memoryPipeline, typeOf } from "../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../support/memory-pipeline.ts";
+import { typeOf } from "../../support/task-types.ts";
 
 class Cents {
   #cents = 5;

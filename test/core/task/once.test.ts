@@ -3,7 +3,7 @@ import { PortUnavailable } from "../../../src/core/model/errors.ts";
 import { OnceBusy, onceRetentionSeconds, runOnce } from "../../../src/core/task/once.ts";
 import { FakeClock } from "../../../src/memory/clock.ts";
 import { MemoryOnceStore } from "../../../src/memory/others.ts";
-import { gate } from "../../support/memory-pipeline.ts";
+import { gate } from "../../support/gate.ts";
 
 function setUp() {
   const clock = new FakeClock();

@@ -4,7 +4,8 @@ import { endedChildren } from "../../../src/core/pipeline/end/child-results.ts";
 import { forHandler } from "../../../src/core/task/own-fault.ts";
 import { taskFiles } from "../../../src/core/task/task-file.ts";
 import { disk } from "../../../src/machine/disk.ts";
-import { memoryPipeline, newRecord } from "../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../support/memory-pipeline.ts";
+import { newRecord } from "../../support/records.ts";
 
 const down = new PortUnavailable("the bucket");
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { redacted } from "../../../src/core/task/handler-log.ts";
-import { memoryPipeline, typeOf } from "../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../support/memory-pipeline.ts";
+import { typeOf } from "../../support/task-types.ts";
 
 const input = { card: "4111 1111 1111 1111", owner: { name: "Ada Lovelace", cvc: 737 }, notes: ["gift", "for Bo"] };
 

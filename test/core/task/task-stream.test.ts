@@ -1,7 +1,8 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { redacted } from "../../../src/core/task/handler-log.ts";
 import { taskStream } from "../../../src/entries/task-stream.ts";
-import { memoryPipeline, typeOf } from "../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../support/memory-pipeline.ts";
+import { typeOf } from "../../support/task-types.ts";
 
 /** Runs a task whose handler writes to the stream. Returns the lines of its log. */
 async function runWriting(chunks: readonly string[], { input = {}, sensitive = false } = {}) {

@@ -11,7 +11,9 @@ import type { TaskContext } from "../../../src/core/task/context.ts";
 import { inputVersionOf, upcastInput } from "../../../src/core/task/parsed-input.ts";
 import { defineTask, registry, type TaskType, type Upcasts } from "../../../src/core/task/task.ts";
 import fc from "../../support/fast-check.ts";
-import { memoryPipeline, newRecord, operator, type Pipeline } from "../../support/memory-pipeline.ts";
+import { operator } from "../../support/identities.ts";
+import { memoryPipeline, type Pipeline } from "../../support/memory-pipeline.ts";
+import { newRecord } from "../../support/records.ts";
 import { schedulesPipeline } from "../../support/schedules-pipeline.ts";
 
 const fails = () => {

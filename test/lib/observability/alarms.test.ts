@@ -5,7 +5,7 @@ import { perTier, title } from "../../../lib/per-tier.ts";
 import { tiers } from "../../../src/core/model/words.ts";
 import { defineSchedule } from "../../../src/core/schedules/app-schedule.ts";
 import { functions } from "../../../src/settings/config.ts";
-import { echo } from "../../support/memory-pipeline.ts";
+import { echo } from "../../support/task-types.ts";
 import { evaluate } from "../metric-math.ts";
 import { allOf, inService, type Resource, resources, stage, synthesize } from "../synthesis.ts";
 

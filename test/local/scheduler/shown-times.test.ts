@@ -20,8 +20,9 @@ import { ScheduleApi } from "../../../src/local/scheduler/schedule-api.ts";
 import { ScheduleEngine } from "../../../src/local/scheduler/schedule-engine.ts";
 import { ScheduleRows } from "../../../src/local/scheduler/schedule-rows.ts";
 import { syncAppSchedules } from "../../../src/local/server/app-schedules.ts";
-import { echo, operator } from "../../support/memory-pipeline.ts";
+import { operator } from "../../support/identities.ts";
 import { schedulesPipeline } from "../../support/schedules-pipeline.ts";
+import { echo } from "../../support/task-types.ts";
 
 /*
  * The law: the local scheduler fires a schedule exactly at the times that were shown before, whatever its rule is, and

@@ -1,7 +1,9 @@
 import { describe, expect, test, vi } from "vitest";
 import { submitChild } from "../../../../src/core/extras/children/child.ts";
 import { PermanentError, PortUnavailable } from "../../../../src/core/model/errors.ts";
-import { memoryPipeline, operator, submitter, typeOf } from "../../../support/memory-pipeline.ts";
+import { operator, submitter } from "../../../support/identities.ts";
+import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { typeOf } from "../../../support/task-types.ts";
 
 /** A pipeline with a task that submits others. */
 async function setUp(identity = operator) {

@@ -15,7 +15,8 @@ import type { TaskContext } from "../../../../src/core/task/context.ts";
 import type { Submittable } from "../../../../src/core/task/handler-submit.ts";
 import type { Children } from "../../../../src/core/task/result.ts";
 import { defineTask, type TaskType } from "../../../../src/core/task/task.ts";
-import { memoryPipeline, typeOf } from "../../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { typeOf } from "../../../support/task-types.ts";
 
 /** Numbers of the children that fail, for as long as they are in the set. */
 function familyOf(failing = new Set<number>(), options: { threshold?: number; aggregates?: boolean } = {}) {

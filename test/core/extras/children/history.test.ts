@@ -12,7 +12,8 @@ import { viewTask } from "../../../../src/core/pipeline/end/view.ts";
 import type { TaskContext } from "../../../../src/core/task/context.ts";
 import type { ChildSubmit } from "../../../../src/core/task/handler-submit.ts";
 import { defineTask, type TaskType } from "../../../../src/core/task/task.ts";
-import { memoryPipeline, typeOf } from "../../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { typeOf } from "../../../support/task-types.ts";
 
 const day = 86_400;
 

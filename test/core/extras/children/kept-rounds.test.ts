@@ -5,7 +5,8 @@ import { PermanentError } from "../../../../src/core/model/errors.ts";
 import type { TaskContext } from "../../../../src/core/task/context.ts";
 import type { ChildSubmit } from "../../../../src/core/task/handler-submit.ts";
 import { deletedBefore } from "../../../support/beside.ts";
-import { memoryPipeline, typeOf } from "../../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { typeOf } from "../../../support/task-types.ts";
 
 const daySeconds = 86_400;
 

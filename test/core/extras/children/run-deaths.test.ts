@@ -6,8 +6,9 @@ import { isTerminal } from "../../../../src/core/model/words.ts";
 import type { TaskContext } from "../../../../src/core/task/context.ts";
 import { defineTask } from "../../../../src/core/task/task.ts";
 import { Dice } from "../../../simulation/dice.ts";
-import { memoryPipeline, typeOf } from "../../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../../support/memory-pipeline.ts";
 import { type Life, Mortals } from "../../../support/mortal.ts";
+import { typeOf } from "../../../support/task-types.ts";
 
 /** More worlds, and others: `OFFLOAD_WORLDS=3000 OFFLOAD_SEED=20000`. */
 const worlds = Number(process.env.OFFLOAD_WORLDS ?? 60);

@@ -12,7 +12,8 @@ import { viewTask } from "../../../../src/core/pipeline/end/view.ts";
 import type { TaskContext } from "../../../../src/core/task/context.ts";
 import { file } from "../../../../src/core/task/result.ts";
 import { defineTask, type TaskType } from "../../../../src/core/task/task.ts";
-import { memoryPipeline, type Pipeline, typeOf } from "../../../support/memory-pipeline.ts";
+import { memoryPipeline, type Pipeline } from "../../../support/memory-pipeline.ts";
+import { typeOf } from "../../../support/task-types.ts";
 
 /** Children that double their number, and the numbers that ran. */
 function double(fails: ReadonlySet<number> = new Set(), more: Partial<TaskType> = {}) {

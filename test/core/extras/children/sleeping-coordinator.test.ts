@@ -4,7 +4,8 @@ import { submitChild } from "../../../../src/core/extras/children/child.ts";
 import type { TaskContext } from "../../../../src/core/task/context.ts";
 import type { ChildSubmit } from "../../../../src/core/task/handler-submit.ts";
 import { defineTask } from "../../../../src/core/task/task.ts";
-import { memoryPipeline, typeOf } from "../../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { typeOf } from "../../../support/task-types.ts";
 
 /**
  * Children of the family. With `OFFLOAD_TEST_CHILDREN=10000`: 40,307 puts, 10,001 messages and 4 reads without sleeps;

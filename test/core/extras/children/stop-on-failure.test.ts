@@ -6,7 +6,9 @@ import type { TaskRecord } from "../../../../src/core/model/record.ts";
 import { childPages, leafOf } from "../../../../src/core/pipeline/end/child-results.ts";
 import type { TaskContext } from "../../../../src/core/task/context.ts";
 import { defineTask, type TaskType } from "../../../../src/core/task/task.ts";
-import { gate, memoryPipeline, typeOf } from "../../../support/memory-pipeline.ts";
+import { gate } from "../../../support/gate.ts";
+import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { typeOf } from "../../../support/task-types.ts";
 
 interface Child {
   fails?: boolean;

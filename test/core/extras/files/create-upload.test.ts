@@ -4,7 +4,7 @@ import type { Gate } from "../../../../src/core/limits/gate.ts";
 import { Problem } from "../../../../src/core/model/problem.ts";
 import { FakeClock } from "../../../../src/memory/clock.ts";
 import { filePorts, tomorrow } from "../../../support/file-ports.ts";
-import { operator } from "../../../support/memory-pipeline.ts";
+import { operator } from "../../../support/identities.ts";
 
 const facts = { content_type: "text/plain", size_bytes: 5 };
 const sha256 = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";

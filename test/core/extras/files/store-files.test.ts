@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest";
 import { type SentFile, storeFiles } from "../../../../src/core/extras/files/uploads.ts";
 import { FakeClock } from "../../../../src/memory/clock.ts";
 import { filePorts, tomorrow } from "../../../support/file-ports.ts";
-import { operator } from "../../../support/memory-pipeline.ts";
+import { operator } from "../../../support/identities.ts";
 
 const fileOf = (text: string, facts: SentFile["facts"] = { content_type: "text/plain" }): SentFile => ({
   facts,

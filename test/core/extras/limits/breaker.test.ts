@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { cancel } from "../../../../src/core/control/control.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
-import { memoryPipeline, typeOf } from "../../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { typeOf } from "../../../support/task-types.ts";
 import { workerPool } from "../../../support/worker-pool.ts";
 
 function setUp(more: Partial<TaskType> = {}) {

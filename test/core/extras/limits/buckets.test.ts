@@ -6,7 +6,9 @@ import { bucketCount, bucketName, bucketOf, bucketsFor, bucketsOf } from "../../
 import { parseTicket, ticketText } from "../../../../src/core/model/envelope.ts";
 import type { TaskRecord } from "../../../../src/core/model/record.ts";
 import type { WaitQueue } from "../../../../src/core/model/wait-queue.ts";
-import { envelopeOf, memoryPipeline, typeOf } from "../../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { envelopeOf } from "../../../support/records.ts";
+import { typeOf } from "../../../support/task-types.ts";
 import { workerPool } from "../../../support/worker-pool.ts";
 
 const input = z.object({ ms: z.number(), n: z.number() });

@@ -4,7 +4,8 @@ import { replayOne } from "../../../../src/core/control/act-on-task.ts";
 import { PortUnavailable } from "../../../../src/core/model/errors.ts";
 import { submit } from "../../../../src/core/pipeline/submit/submit.ts";
 import { defineTask, type TaskOptions } from "../../../../src/core/task/task.ts";
-import { memoryPipeline, operator } from "../../../support/memory-pipeline.ts";
+import { operator } from "../../../support/identities.ts";
+import { memoryPipeline } from "../../../support/memory-pipeline.ts";
 import { workerPool } from "../../../support/worker-pool.ts";
 
 const Row = z.object({ shop: z.string(), n: z.int() });

@@ -2,8 +2,9 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { groupDeadLetters } from "../../../../src/core/control/group-dead-letters.ts";
 import type { ClassifyRule } from "../../../../src/core/model/classify.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
-import { memoryPipeline, typeOf } from "../../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../../support/memory-pipeline.ts";
 import { Receiver } from "../../../support/receiver.ts";
+import { typeOf } from "../../../support/task-types.ts";
 
 /** As in docs/errors.md. */
 const refused: ClassifyRule = (error) =>

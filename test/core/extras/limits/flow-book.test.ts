@@ -5,7 +5,7 @@ import { PortUnavailable } from "../../../../src/core/model/errors.ts";
 import { settingsAgeMs } from "../../../../src/core/ports/flow.ts";
 import { FakeClock } from "../../../../src/memory/clock.ts";
 import { MemoryFlowSettings } from "../../../../src/memory/flow-settings.ts";
-import { KeptLog } from "../../../support/memory-pipeline.ts";
+import { KeptLog } from "../../../support/kept.ts";
 
 const work = { tier: "normal", type: "mail.send", tenantId: "acme" } as const;
 const pause = "pause/type/mail.send";

@@ -3,7 +3,8 @@ import { closeBreaker, pause, resume } from "../../../../src/core/extras/limits/
 import type { PauseTarget } from "../../../../src/core/model/wait-queue.ts";
 import type { Pause } from "../../../../src/core/ports/flow.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
-import { memoryPipeline, typeOf } from "../../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { typeOf } from "../../../support/task-types.ts";
 import { workerPool } from "../../../support/worker-pool.ts";
 
 const forAcme = { scope: "type", type: "test.task", tenantId: "acme" } as const;

@@ -3,7 +3,8 @@ import { z } from "zod";
 import { clearKey, limitKey } from "../../../../src/core/extras/limits/manage-flow.ts";
 import { knownTypesOf } from "../../../../src/core/task/catalog.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
-import { memoryPipeline, typeOf } from "../../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { typeOf } from "../../../support/task-types.ts";
 import { workerPool } from "../../../support/worker-pool.ts";
 
 const input = z.object({ key: z.string(), ms: z.number() });

@@ -4,7 +4,8 @@ import { cancel } from "../../../../src/core/control/control.ts";
 import { closeBreaker } from "../../../../src/core/extras/limits/manage-flow.ts";
 import { breakerName } from "../../../../src/core/model/wait-queue.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
-import { memoryPipeline, typeOf } from "../../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { typeOf } from "../../../support/task-types.ts";
 import { workerPool } from "../../../support/worker-pool.ts";
 
 type Input = { shop: string };

@@ -4,7 +4,8 @@ import { limitKey } from "../../../../src/core/extras/limits/manage-flow.ts";
 import { settingsKnownMs } from "../../../../src/core/ports/flow.ts";
 import { knownTypesOf } from "../../../../src/core/task/catalog.ts";
 import { defineTask, type TaskType } from "../../../../src/core/task/task.ts";
-import { memoryPipeline, typeOf } from "../../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { typeOf } from "../../../support/task-types.ts";
 import { workerPool } from "../../../support/worker-pool.ts";
 
 type Input = { shop: string; size: number };

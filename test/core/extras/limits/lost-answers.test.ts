@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { PortUnavailable } from "../../../../src/core/model/errors.ts";
 import type { WaitQueues } from "../../../../src/core/ports/flow.ts";
-import { memoryPipeline, typeOf } from "../../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { typeOf } from "../../../support/task-types.ts";
 import { workerPool } from "../../../support/worker-pool.ts";
 
 type Write = "passPermit" | "releasePermit" | "acquirePermits";

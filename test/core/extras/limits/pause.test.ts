@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import { pause, resume } from "../../../../src/core/extras/limits/manage-flow.ts";
 import type { PauseTarget } from "../../../../src/core/model/wait-queue.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
-import { memoryPipeline, typeOf } from "../../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { typeOf } from "../../../support/task-types.ts";
 import { workerPool } from "../../../support/worker-pool.ts";
 
 function setUp() {

@@ -4,7 +4,8 @@ import { changeLimits, limitKey } from "../../../../src/core/extras/limits/manag
 import { knownTypesOf } from "../../../../src/core/task/catalog.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
 import { type RateListOption, typeRate } from "../../../../src/core/task/type-limits.ts";
-import { memoryPipeline, typeOf } from "../../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { typeOf } from "../../../support/task-types.ts";
 import { workerPool } from "../../../support/worker-pool.ts";
 
 const input = z.object({ n: z.number(), key: z.string().optional() });

@@ -2,7 +2,8 @@ import { expect, test, vi } from "vitest";
 import { z } from "zod";
 import { changeLimits } from "../../../../src/core/extras/limits/manage-flow.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
-import { memoryPipeline, typeOf } from "../../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { typeOf } from "../../../support/task-types.ts";
 import { workerPool } from "../../../support/worker-pool.ts";
 
 function setUp(more: Partial<TaskType> = {}) {

@@ -6,7 +6,9 @@ import { PortUnavailable } from "../../../../src/core/model/errors.ts";
 import type { WaitQueue } from "../../../../src/core/model/wait-queue.ts";
 import type { WaitingTask } from "../../../../src/core/ports/flow.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
-import { envelopeOf, memoryPipeline, typeOf } from "../../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { envelopeOf } from "../../../support/records.ts";
+import { typeOf } from "../../../support/task-types.ts";
 import { workerPool } from "../../../support/worker-pool.ts";
 
 const input = z.object({ ms: z.number(), n: z.number() });

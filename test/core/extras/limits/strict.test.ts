@@ -10,7 +10,8 @@ import { isTerminal, type Tier } from "../../../../src/core/model/words.ts";
 import type { TaskContext } from "../../../../src/core/task/context.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
 import type { StrictOption } from "../../../../src/core/task/type-limits.ts";
-import { memoryPipeline, typeOf } from "../../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { typeOf } from "../../../support/task-types.ts";
 import { workerPool } from "../../../support/worker-pool.ts";
 
 const input = z.object({

@@ -2,7 +2,8 @@ import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { keptUntilMs } from "../../../../src/core/extras/limits/place-book.ts";
 import type { WaitQueues } from "../../../../src/core/ports/flow.ts";
-import { memoryPipeline, typeOf } from "../../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { typeOf } from "../../../support/task-types.ts";
 import { workerPool } from "../../../support/worker-pool.ts";
 
 const input = z.object({ n: z.number(), ms: z.number() });

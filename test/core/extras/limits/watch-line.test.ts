@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { pause, resume } from "../../../../src/core/extras/limits/manage-flow.ts";
 import type { MetricName } from "../../../../src/core/model/metrics.ts";
-import { memoryPipeline, typeOf } from "../../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { typeOf } from "../../../support/task-types.ts";
 import { workerPool } from "../../../support/worker-pool.ts";
 
 const minute = 60_000;

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import * as z from "zod";
-import { memoryPipeline, typeOf } from "../../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { typeOf } from "../../../support/task-types.ts";
 
 test("an attempt starts with the state of the last checkpoint, also after a failure", async () => {
   const states: unknown[] = [];

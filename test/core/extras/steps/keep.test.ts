@@ -6,7 +6,8 @@ import { PermanentError, RetryAfter } from "../../../../src/core/model/errors.ts
 import type { TaskRecord } from "../../../../src/core/model/record.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
 import { deletedBefore } from "../../../support/beside.ts";
-import { memoryPipeline, type Pipeline, typeOf } from "../../../support/memory-pipeline.ts";
+import { memoryPipeline, type Pipeline } from "../../../support/memory-pipeline.ts";
+import { typeOf } from "../../../support/task-types.ts";
 
 const daySeconds = 86_400;
 const longest = 30 * daySeconds;

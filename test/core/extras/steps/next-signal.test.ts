@@ -8,7 +8,8 @@ import { knownTypes } from "../../../../src/core/task/known-types.ts";
 import { defineTask } from "../../../../src/core/task/task.ts";
 import { nextSignalsOf, toCatalog } from "../../../../src/core/task/to-catalog.ts";
 import { testKit } from "../../../../src/testkit/kit.ts";
-import { memoryPipeline, type Pipeline, typeOf } from "../../../support/memory-pipeline.ts";
+import { memoryPipeline, type Pipeline } from "../../../support/memory-pipeline.ts";
+import { typeOf } from "../../../support/task-types.ts";
 
 /** A pipeline of one type, and what sends its tasks signals: a code, or "sent". */
 function pipelineOf(handler: (input: never, task: TaskContext) => Promise<unknown>, more = {}) {

@@ -3,7 +3,9 @@ import { spawnChild, submitChild } from "../../../../src/core/extras/children/ch
 import { PermanentError, PortUnavailable } from "../../../../src/core/model/errors.ts";
 import { lateErrorLine } from "../../../../src/core/pipeline/work/late-error.ts";
 import type { TaskContext } from "../../../../src/core/task/context.ts";
-import { gate, memoryPipeline, type Pipeline, typeOf } from "../../../support/memory-pipeline.ts";
+import { gate } from "../../../support/gate.ts";
+import { memoryPipeline, type Pipeline } from "../../../support/memory-pipeline.ts";
+import { typeOf } from "../../../support/task-types.ts";
 
 /** Lets a test refuse the calls of a port whose names fit. */
 function shaky(pipeline: Pipeline, port: keyof Pipeline["ports"], fits = /./) {

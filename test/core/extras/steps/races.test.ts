@@ -3,7 +3,9 @@ import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { signal } from "../../../../src/core/extras/steps/signal.ts";
 import type { TaskContext } from "../../../../src/core/task/context.ts";
-import { gate, memoryPipeline, type Pipeline, typeOf } from "../../../support/memory-pipeline.ts";
+import { gate } from "../../../support/gate.ts";
+import { memoryPipeline, type Pipeline } from "../../../support/memory-pipeline.ts";
+import { typeOf } from "../../../support/task-types.ts";
 
 const day = 86_400;
 

@@ -5,7 +5,8 @@ import type { StepEntry } from "../../../../src/core/ports/steps.ts";
 import type { TaskContext } from "../../../../src/core/task/context.ts";
 import { bytesOf } from "../../../../src/util/item-bytes.ts";
 import { writeUnits } from "../../../support/item-bytes.ts";
-import { memoryPipeline, typeOf } from "../../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { typeOf } from "../../../support/task-types.ts";
 
 /** Bytes of a read unit, for consistent reads. */
 const readUnitBytes = 4096;

@@ -3,7 +3,9 @@ import { cancel } from "../../../../src/core/control/control.ts";
 import { signal } from "../../../../src/core/extras/steps/signal.ts";
 import { Problem } from "../../../../src/core/model/problem.ts";
 import type { TaskKey } from "../../../../src/core/model/record.ts";
-import { gate, memoryPipeline, type Pipeline, typeOf } from "../../../support/memory-pipeline.ts";
+import { gate } from "../../../support/gate.ts";
+import { memoryPipeline, type Pipeline } from "../../../support/memory-pipeline.ts";
+import { typeOf } from "../../../support/task-types.ts";
 
 const send = async (pipeline: Pipeline, key: TaskKey, name: string, body: unknown) =>
   signal(pipeline.ports, await pipeline.recordOf(key), name, body);

@@ -3,7 +3,9 @@ import { retry } from "../../../../src/core/control/control.ts";
 import { PermanentError } from "../../../../src/core/model/errors.ts";
 import { viewOf } from "../../../../src/core/pipeline/end/view.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
-import { gate, memoryPipeline, type Pipeline, typeOf } from "../../../support/memory-pipeline.ts";
+import { gate } from "../../../support/gate.ts";
+import { memoryPipeline, type Pipeline } from "../../../support/memory-pipeline.ts";
+import { typeOf } from "../../../support/task-types.ts";
 
 const minuteMs = 60_000;
 

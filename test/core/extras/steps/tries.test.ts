@@ -8,7 +8,8 @@ import { viewOf } from "../../../../src/core/pipeline/end/view.ts";
 import type { TaskContext } from "../../../../src/core/task/context.ts";
 import type { StepOptions } from "../../../../src/core/task/step-calls.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
-import { memoryPipeline, type Pipeline, typeOf } from "../../../support/memory-pipeline.ts";
+import { memoryPipeline, type Pipeline } from "../../../support/memory-pipeline.ts";
+import { typeOf } from "../../../support/task-types.ts";
 
 const fast: StepOptions = { maxAttempts: 3, retry: { baseSeconds: 10, factor: 3 } };
 

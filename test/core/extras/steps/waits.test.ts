@@ -3,7 +3,8 @@ import { signal } from "../../../../src/core/extras/steps/signal.ts";
 import { iso, type TaskKey } from "../../../../src/core/model/record.ts";
 import { viewOf } from "../../../../src/core/pipeline/end/view.ts";
 import type { TaskContext } from "../../../../src/core/task/context.ts";
-import { memoryPipeline, type Pipeline, typeOf } from "../../../support/memory-pipeline.ts";
+import { memoryPipeline, type Pipeline } from "../../../support/memory-pipeline.ts";
+import { typeOf } from "../../../support/task-types.ts";
 
 const send = async (pipeline: Pipeline, key: TaskKey, name: string, body: unknown) =>
   signal(pipeline.ports, await pipeline.recordOf(key), name, body);

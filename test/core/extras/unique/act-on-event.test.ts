@@ -3,9 +3,9 @@ import { PortUnavailable } from "../../../../src/core/model/errors.ts";
 import { defineTrigger } from "../../../../src/core/schedules/define-trigger.ts";
 import { fireArrived } from "../../../../src/core/schedules/fire.ts";
 import type { AppTrigger } from "../../../../src/core/schedules/trigger.ts";
-import { typeOf } from "../../../support/memory-pipeline.ts";
 import { schedulesPipeline } from "../../../support/schedules-pipeline.ts";
 import { failOnce } from "../../../support/shaky.ts";
+import { typeOf } from "../../../support/task-types.ts";
 
 const common = { pattern: { source: ["shop"] }, tenantId: "$.detail.tenant" };
 const uninstalled = defineTrigger({

@@ -6,7 +6,9 @@ import { submitBatch } from "../../../../src/core/pipeline/submit/submit-batch.t
 import type { BatchEntry, SubmitPorts } from "../../../../src/core/pipeline/submit/submit-ports.ts";
 import { MemoryLimits } from "../../../../src/memory/limits.ts";
 import { MemoryUsage } from "../../../../src/memory/usage.ts";
-import { echo, memoryPipeline, operator } from "../../../support/memory-pipeline.ts";
+import { operator } from "../../../support/identities.ts";
+import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { echo } from "../../../support/task-types.ts";
 
 function setUp() {
   const pipeline = memoryPipeline([echo]);

@@ -4,7 +4,8 @@ import { PortUnavailable } from "../../../../src/core/model/errors.ts";
 import { submit } from "../../../../src/core/pipeline/submit/submit.ts";
 import type { SubmitPorts } from "../../../../src/core/pipeline/submit/submit-ports.ts";
 import { defineTask } from "../../../../src/core/task/task.ts";
-import { memoryPipeline, operator } from "../../../support/memory-pipeline.ts";
+import { operator } from "../../../support/identities.ts";
+import { memoryPipeline } from "../../../support/memory-pipeline.ts";
 
 /** Times of a call in DynamoDB, in milliseconds, half of it before its effect. */
 const callMs = { read: 4, write: 6 };

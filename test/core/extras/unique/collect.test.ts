@@ -6,7 +6,8 @@ import { submit } from "../../../../src/core/pipeline/submit/submit.ts";
 import type { Accepted, SubmitPorts } from "../../../../src/core/pipeline/submit/submit-ports.ts";
 import type { KnownType } from "../../../../src/core/task/catalog.ts";
 import { defineTask } from "../../../../src/core/task/task.ts";
-import { memoryPipeline, operator, submitter } from "../../../support/memory-pipeline.ts";
+import { operator, submitter } from "../../../support/identities.ts";
+import { memoryPipeline } from "../../../support/memory-pipeline.ts";
 
 type Options = {
   maxItems?: number;

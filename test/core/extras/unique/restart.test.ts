@@ -8,7 +8,10 @@ import { submit } from "../../../../src/core/pipeline/submit/submit.ts";
 import { submitBatch } from "../../../../src/core/pipeline/submit/submit-batch.ts";
 import type { Accepted, SubmitPorts } from "../../../../src/core/pipeline/submit/submit-ports.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
-import { gate, memoryPipeline, operator, typeOf } from "../../../support/memory-pipeline.ts";
+import { gate } from "../../../support/gate.ts";
+import { operator } from "../../../support/identities.ts";
+import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { typeOf } from "../../../support/task-types.ts";
 
 /** A pipeline whose handler ends when the test says so, or ends at once, and notes how many of it run. */
 function restarting(more: Partial<TaskType> = {}) {

@@ -2,7 +2,10 @@ import { describe, expect, test, vi } from "vitest";
 import { PortUnavailable } from "../../../../src/core/model/errors.ts";
 import { iso } from "../../../../src/core/model/record.ts";
 import { submit } from "../../../../src/core/pipeline/submit/submit.ts";
-import { gate, memoryPipeline, operator, typeOf } from "../../../support/memory-pipeline.ts";
+import { gate } from "../../../support/gate.ts";
+import { operator } from "../../../support/identities.ts";
+import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { typeOf } from "../../../support/task-types.ts";
 
 const down = () => new PortUnavailable("the table");
 

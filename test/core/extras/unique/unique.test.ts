@@ -2,7 +2,10 @@ import { describe, expect, test, vi } from "vitest";
 import { iso, type TaskRecord } from "../../../../src/core/model/record.ts";
 import { submit } from "../../../../src/core/pipeline/submit/submit.ts";
 import type { SubmitCall } from "../../../../src/core/pipeline/submit/submit-ports.ts";
-import { gate, memoryPipeline, operator, submitter, typeOf } from "../../../support/memory-pipeline.ts";
+import { gate } from "../../../support/gate.ts";
+import { operator, submitter } from "../../../support/identities.ts";
+import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { typeOf } from "../../../support/task-types.ts";
 
 /** A pipeline whose type keeps the inputs that ran. */
 function keeping(handler: (input: unknown) => unknown = () => "done") {

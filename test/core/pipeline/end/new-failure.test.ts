@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import { PermanentError, PortUnavailable } from "../../../../src/core/model/errors.ts";
-import { memoryPipeline, operator, typeOf } from "../../../support/memory-pipeline.ts";
+import { operator } from "../../../support/identities.ts";
+import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { typeOf } from "../../../support/task-types.ts";
 
 class BadAddress extends PermanentError {}
 

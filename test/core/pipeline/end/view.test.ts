@@ -14,7 +14,7 @@ import { FakeClock } from "../../../../src/memory/clock.ts";
 import { MemoryFamilies } from "../../../../src/memory/families.ts";
 import { MemoryRecords } from "../../../../src/memory/records.ts";
 import fc from "../../../support/fast-check.ts";
-import { newRecord } from "../../../support/memory-pipeline.ts";
+import { newRecord } from "../../../support/records.ts";
 
 const now = "2027-01-01T12:00:00.000Z";
 const before = "2027-01-01T11:00:00.000Z";

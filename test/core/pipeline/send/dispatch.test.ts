@@ -6,7 +6,8 @@ import {
   oneOffName,
   type Waiting,
 } from "../../../../src/core/pipeline/send/dispatch.ts";
-import { envelopeOf, memoryPipeline, newRecord } from "../../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { envelopeOf, newRecord } from "../../../support/records.ts";
 
 function setUp() {
   const pipeline = memoryPipeline();

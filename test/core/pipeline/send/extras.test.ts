@@ -6,7 +6,8 @@ import type { TaskRecord } from "../../../../src/core/model/record.ts";
 import { extrasOf } from "../../../../src/core/pipeline/send/extras.ts";
 import type { Extra } from "../../../../src/core/ports/extra.ts";
 import { MemoryStepStore } from "../../../../src/memory/steps.ts";
-import { memoryPipeline, typeOf } from "../../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { typeOf } from "../../../support/task-types.ts";
 
 const daySeconds = 86_400;
 const down = () => Promise.reject(new PortUnavailable("the extra's port"));

@@ -8,7 +8,8 @@ import { tiers } from "../../../../src/core/model/words.ts";
 import type { Part } from "../../../../src/core/ports/tasks.ts";
 import type { TaskContext } from "../../../../src/core/task/context.ts";
 import { deletedBefore } from "../../../support/beside.ts";
-import { memoryPipeline, type Pipeline, typeOf } from "../../../support/memory-pipeline.ts";
+import { memoryPipeline, type Pipeline } from "../../../support/memory-pipeline.ts";
+import { typeOf } from "../../../support/task-types.ts";
 
 const daySeconds = 86_400;
 const dayMs = daySeconds * 1000;

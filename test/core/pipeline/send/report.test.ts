@@ -6,7 +6,8 @@ import { type MetricName, metricTable } from "../../../../src/core/model/metrics
 import { reportSettled } from "../../../../src/core/pipeline/send/report.ts";
 import type { TaskContext } from "../../../../src/core/task/context.ts";
 import { defineTask } from "../../../../src/core/task/task.ts";
-import { memoryPipeline, typeOf } from "../../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { typeOf } from "../../../support/task-types.ts";
 
 const trace = "a".repeat(32);
 const traceparent = `00-${trace}-${"b".repeat(16)}-01`;

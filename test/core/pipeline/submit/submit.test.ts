@@ -6,7 +6,10 @@ import { PortUnavailable } from "../../../../src/core/model/errors.ts";
 import { parseEnvelope } from "../../../../src/core/model/read-envelope.ts";
 import { isKept, iso } from "../../../../src/core/model/record.ts";
 import { submit } from "../../../../src/core/pipeline/submit/submit.ts";
-import { memoryPipeline, newRecord, operator, submitter, typeOf } from "../../../support/memory-pipeline.ts";
+import { operator, submitter } from "../../../support/identities.ts";
+import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { newRecord } from "../../../support/records.ts";
+import { typeOf } from "../../../support/task-types.ts";
 
 const down = () => new PortUnavailable("the queue");
 

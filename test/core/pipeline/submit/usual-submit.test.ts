@@ -12,8 +12,8 @@ import { knownTypes } from "../../../../src/core/task/known-types.ts";
 import { toCatalog } from "../../../../src/core/task/to-catalog.ts";
 import fc from "../../../support/fast-check.ts";
 import { near } from "../../../support/json-values.ts";
-import { typeOf } from "../../../support/memory-pipeline.ts";
 import { taskTypes } from "../../../support/own-types.ts";
+import { typeOf } from "../../../support/task-types.ts";
 
 // The check without zod may only say "fits": a value that zod refuses, or reads as another value, must never pass it.
 

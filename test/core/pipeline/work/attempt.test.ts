@@ -8,7 +8,10 @@ import { currentTask } from "../../../../src/core/task/ambient.ts";
 import type { TaskContext } from "../../../../src/core/task/context.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
 import fc from "../../../support/fast-check.ts";
-import { envelopeOf, gate, memoryPipeline, newRecord, typeOf } from "../../../support/memory-pipeline.ts";
+import { gate } from "../../../support/gate.ts";
+import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { envelopeOf, newRecord } from "../../../support/records.ts";
+import { typeOf } from "../../../support/task-types.ts";
 
 interface Options {
   type?: Partial<TaskType>;

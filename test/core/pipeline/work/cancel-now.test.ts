@@ -6,7 +6,8 @@ import { QueueServer, serveMessage } from "../../../../src/core/pipeline/work/se
 import { Drain, workBatch } from "../../../../src/core/pipeline/work/work.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
 import { MemoryWorkQueues } from "../../../../src/memory/work-queues.ts";
-import { memoryPipeline, typeOf, workerSeconds } from "../../../support/memory-pipeline.ts";
+import { memoryPipeline, workerSeconds } from "../../../support/memory-pipeline.ts";
+import { typeOf } from "../../../support/task-types.ts";
 
 const never = () => new Promise<never>(() => {});
 

@@ -3,7 +3,8 @@ import { parseTicket } from "../../../../src/core/model/envelope.ts";
 import { WrittenLater } from "../../../../src/core/model/errors.ts";
 import { parseNotice } from "../../../../src/core/notify/notify.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
-import { memoryPipeline, type Pipeline, typeOf } from "../../../support/memory-pipeline.ts";
+import { memoryPipeline, type Pipeline } from "../../../support/memory-pipeline.ts";
+import { typeOf } from "../../../support/task-types.ts";
 
 /*
  * During a deployment, and after a roll-back, this release meets what a later one has written. Readers of the table are

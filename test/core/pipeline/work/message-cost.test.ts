@@ -3,7 +3,8 @@ import { isTerminal } from "../../../../src/core/model/words.ts";
 import { redriveBatch } from "../../../../src/core/pipeline/work/redrive.ts";
 import { workBatch } from "../../../../src/core/pipeline/work/work.ts";
 import { maxReceiveCount } from "../../../../src/settings/config.ts";
-import { memoryPipeline, queueVisibilitySeconds, typeOf, workerSeconds } from "../../../support/memory-pipeline.ts";
+import { memoryPipeline, queueVisibilitySeconds, workerSeconds } from "../../../support/memory-pipeline.ts";
+import { typeOf } from "../../../support/task-types.ts";
 
 const slow = typeOf(() => new Promise(() => {}), { name: "slow", timeoutSeconds: 600, maxAttempts: 1 });
 const quick = typeOf(() => "done", { name: "quick" });

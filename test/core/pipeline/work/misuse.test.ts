@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { submitChild } from "../../../../src/core/extras/children/child.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
-import { memoryPipeline, typeOf } from "../../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { typeOf } from "../../../support/task-types.ts";
 
 type Handler = TaskType["handler"];
 type Any = Parameters<Handler>[1] & Record<string, (...given: unknown[]) => unknown>;

@@ -3,7 +3,8 @@ import { z } from "zod";
 import type { DeadLetterMessage } from "../../../../src/core/model/envelope.ts";
 import { parseEnvelope } from "../../../../src/core/model/read-envelope.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
-import { memoryPipeline, typeOf } from "../../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { typeOf } from "../../../support/task-types.ts";
 
 interface Order {
   items: number[];

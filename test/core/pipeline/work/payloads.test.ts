@@ -11,7 +11,9 @@ import { dayMs } from "../../../../src/core/ports/blob.ts";
 import type { TaskContext } from "../../../../src/core/task/context.ts";
 import { file, withOutcome } from "../../../../src/core/task/result.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
-import { memoryPipeline, operator, type Pipeline, submitter, typeOf } from "../../../support/memory-pipeline.ts";
+import { operator, submitter } from "../../../support/identities.ts";
+import { memoryPipeline, type Pipeline } from "../../../support/memory-pipeline.ts";
+import { typeOf } from "../../../support/task-types.ts";
 
 const keyOf = ({ tenant_id, task_id }: TaskRecord) => ({ tenant_id, task_id });
 const large = "ä".repeat(100_000);

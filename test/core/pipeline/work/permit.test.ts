@@ -7,7 +7,8 @@ import { iso } from "../../../../src/core/model/record.ts";
 import type { TaskContext } from "../../../../src/core/task/context.ts";
 import type { Limiter, Permit, Waiting } from "../../../../src/core/task/limiter.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
-import { memoryPipeline, typeOf } from "../../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { typeOf } from "../../../support/task-types.ts";
 
 /** Answers of a limiter. */
 interface Answers {

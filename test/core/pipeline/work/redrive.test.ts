@@ -4,7 +4,9 @@ import { parseDeadLetter } from "../../../../src/core/model/read-envelope.ts";
 import { iso } from "../../../../src/core/model/record.ts";
 import { maxRedrives } from "../../../../src/core/pipeline/work/redrive.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
-import { envelopeOf, memoryPipeline, newRecord, type Pipeline, typeOf } from "../../../support/memory-pipeline.ts";
+import { memoryPipeline, type Pipeline } from "../../../support/memory-pipeline.ts";
+import { envelopeOf, newRecord } from "../../../support/records.ts";
+import { typeOf } from "../../../support/task-types.ts";
 
 const setUp = (handler: TaskType["handler"] = () => "result") =>
   memoryPipeline([typeOf(handler, { timeoutSeconds: 10 })]);

@@ -4,7 +4,8 @@ import { cancel } from "../../../../src/core/control/control.ts";
 import { PermanentError } from "../../../../src/core/model/errors.ts";
 import type { MemoryRecords } from "../../../../src/memory/records.ts";
 import { MemoryRetryCounts } from "../../../../src/memory/retry-counts.ts";
-import { memoryPipeline, typeOf } from "../../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { typeOf } from "../../../support/task-types.ts";
 
 const none = { critical: 0, high: 0, normal: 0, low: 0 };
 

@@ -11,7 +11,9 @@ import type { WorkQueues } from "../../../../src/core/ports/queues.ts";
 import type { Delivery } from "../../../../src/core/ports/tasks.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
 import { MemoryWorkQueues } from "../../../../src/memory/work-queues.ts";
-import { gate, memoryPipeline, typeOf } from "../../../support/memory-pipeline.ts";
+import { gate } from "../../../support/gate.ts";
+import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { typeOf } from "../../../support/task-types.ts";
 
 const minute = 60_000;
 

@@ -18,13 +18,9 @@ import { settle, settleCrashed } from "../../../../src/core/pipeline/work/settle
 import type { SettlePorts } from "../../../../src/core/ports/extra.ts";
 import { file, largestResultBytes, recordResultBytes, withOutcome } from "../../../../src/core/task/result.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
-import {
-  envelopeOf,
-  memoryPipeline,
-  newRecord,
-  type PipelineOptions,
-  typeOf,
-} from "../../../support/memory-pipeline.ts";
+import { memoryPipeline, type PipelineOptions } from "../../../support/memory-pipeline.ts";
+import { envelopeOf, newRecord } from "../../../support/records.ts";
+import { typeOf } from "../../../support/task-types.ts";
 
 interface Options extends PipelineOptions {
   record?: Partial<TaskRecord>;

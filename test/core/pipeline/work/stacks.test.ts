@@ -5,7 +5,8 @@ import { attemptsOf } from "../../../../src/core/pipeline/end/view.ts";
 import type { Part } from "../../../../src/core/ports/tasks.ts";
 import { bytesOf } from "../../../../src/util/item-bytes.ts";
 import { itemBytes, writeUnits } from "../../../support/item-bytes.ts";
-import { memoryPipeline, type Pipeline, typeOf } from "../../../support/memory-pipeline.ts";
+import { memoryPipeline, type Pipeline } from "../../../support/memory-pipeline.ts";
+import { typeOf } from "../../../support/task-types.ts";
 
 /** A stack of 2,000 characters. */
 const stackOf = (message: string): string =>

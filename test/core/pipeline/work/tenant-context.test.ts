@@ -8,7 +8,10 @@ import type { SubmitCall } from "../../../../src/core/pipeline/submit/submit-por
 import { currentTask, traceHeaders } from "../../../../src/core/task/ambient.ts";
 import type { ChildSubmit } from "../../../../src/core/task/handler-submit.ts";
 import probeContext from "../../../../tasks/probe.context.ts";
-import { gate, memoryPipeline, newRecord, typeOf } from "../../../support/memory-pipeline.ts";
+import { gate } from "../../../support/gate.ts";
+import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { newRecord } from "../../../support/records.ts";
+import { typeOf } from "../../../support/task-types.ts";
 
 const identityOf = (tenantId: string): Identity => ({ tenantId, principal: `${tenantId}-key`, role: "operator" });
 

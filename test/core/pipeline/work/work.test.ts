@@ -10,15 +10,10 @@ import { graceMs } from "../../../../src/core/pipeline/work/run-claimed.ts";
 import { workBatch } from "../../../../src/core/pipeline/work/work.ts";
 import type { Clock } from "../../../../src/core/ports/tasks.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
-import {
-  envelopeOf,
-  gate,
-  memoryPipeline,
-  newRecord,
-  type Pipeline,
-  queueVisibilitySeconds,
-  typeOf,
-} from "../../../support/memory-pipeline.ts";
+import { gate } from "../../../support/gate.ts";
+import { memoryPipeline, type Pipeline, queueVisibilitySeconds } from "../../../support/memory-pipeline.ts";
+import { envelopeOf, newRecord } from "../../../support/records.ts";
+import { typeOf } from "../../../support/task-types.ts";
 
 const down = () => new PortUnavailable("the table");
 
