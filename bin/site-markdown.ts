@@ -33,7 +33,7 @@ const terms = [
 ];
 
 /** Pages that define the words, or that name them in every line. */
-const withoutTerms = /^(?:glossary|architecture|decisions|api|api-[\w-]+|api\/.*)\.md$/;
+const withoutTerms = /^(?:glossary|architecture|layout|decisions|api|api-[\w-]+|api\/.*)\.md$/;
 
 /**
  * Adds these changes to VitePress's markdown-it.

@@ -1,11 +1,11 @@
-/** The four priority queues, most urgent first. */
-export const tiers = ["critical", "high", "normal", "low"] as const;
-export type Tier = (typeof tiers)[number];
-
 /*
  * Lists of words of requests and answers. Each type is that of its list, and the document has the same list: a word
  * that is added to one is in all.
  */
+
+/** The four priority queues, most urgent first. */
+export const tiers = ["critical", "high", "normal", "low"] as const;
+export type Tier = (typeof tiers)[number];
 
 /**
  * Ends of an attempt. `failed`: no attempt follows. `retried`: one follows. A crash or time-out keeps its own word in
