@@ -1,6 +1,4 @@
-import { followers } from "../core/extras/list.ts";
 import { tiers } from "../core/model/words.ts";
-import { lateCode } from "../core/pipeline/work/late-code.ts";
 import type { Rules } from "../core/schedules/ports.ts";
 import { MemoryAuditLog } from "./audit.ts";
 import { MemoryBlobList } from "./blob-list.ts";
@@ -20,11 +18,8 @@ import { MemoryUniqueKeys } from "./unique-keys.ts";
 import { MemoryUploads } from "./uploads.ts";
 import { MemoryWaitQueues } from "./wait-queues.ts";
 
-/**
- * Everything that a deployment stores, queues and schedules, in memory and empty, and the extras that follow its tasks.
- * The clock is that of all of it.
- */
-export const memoryStores = (clock: FakeClock, steps = new MemoryStepStore()) => ({
+/** Everything that a deployment stores, queues and schedules, in memory and empty. The clock is that of all of it. */
+export const memoryStores = (clock: FakeClock) => ({
   clock,
   records: new MemoryRecords(),
   queues: new MemoryQueues(clock),
@@ -33,8 +28,7 @@ export const memoryStores = (clock: FakeClock, steps = new MemoryStepStore()) =>
   lines: new MemoryWaitQueues(),
   flowSettings: new MemoryFlowSettings(),
   audit: new MemoryAuditLog(),
-  steps,
-  extras: followers(steps),
+  steps: new MemoryStepStore(),
   blobs: new MemoryBlobs(clock),
   blobList: new MemoryBlobList(),
   notices: new MemoryNotices(clock),
@@ -46,8 +40,6 @@ export const memoryStores = (clock: FakeClock, steps = new MemoryStepStore()) =>
   schedules: new MemorySchedules(),
   rules: new MemoryRules() as Rules & Pick<MemoryRules, "all">,
   checks: new MemoryRuleChecks(),
-  /** Loaded with the stores: the clock does not wait for code. */
-  lateCode,
 });
 
 export type MemoryStores = ReturnType<typeof memoryStores>;

@@ -1,5 +1,4 @@
-import { orderOf } from "../core/extras/limits/place-book.ts";
-import { shardOf } from "../core/extras/limits/shards.ts";
+import { orderOf, shardOf } from "../core/model/wait-queue.ts";
 import type {
   CountedTokens,
   NextCheck,

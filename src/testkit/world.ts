@@ -2,15 +2,17 @@ import { cancel } from "../core/control/control.ts";
 import { type SentFile, sentFacts, storeFiles } from "../core/extras/files/uploads.ts";
 import { FlowBook } from "../core/extras/limits/flow-book.ts";
 import { limiter, loadLimits } from "../core/extras/limits/index.ts";
+import { followers } from "../core/extras/list.ts";
 import { signal } from "../core/extras/steps/signal.ts";
 import { parseLineCheck } from "../core/model/read-envelope.ts";
 import { iso, type TaskKey, type TaskRecord } from "../core/model/record.ts";
 import { type Identity, type Tier, tiers } from "../core/model/words.ts";
 import { submit } from "../core/pipeline/submit/submit.ts";
 import type { SubmitCall } from "../core/pipeline/submit/submit-ports.ts";
+import { lateCode } from "../core/pipeline/work/late-code.ts";
 import { redriveBatch } from "../core/pipeline/work/redrive.ts";
 import type { Delivery, Random } from "../core/ports/tasks.ts";
-import { fireTask } from "../core/schedules/fire.ts";
+import { fireTask } from "../core/schedules/fire-task.ts";
 import { type ScheduleView, scheduleView } from "../core/schedules/schedule-record.ts";
 import { type KnownType, knownTypesOf } from "../core/task/catalog.ts";
 import { checkSignal } from "../core/task/handler-submit.ts";
@@ -81,6 +83,8 @@ export const asJson = (value: unknown): unknown =>
 export class World implements WorkerWorld {
   readonly clock: FakeClock;
   readonly stores: MemoryStores;
+  /** Loaded with the world: its clock does not wait for code. */
+  readonly lateCode = lateCode;
   readonly flow: FlowBook;
   readonly lines = new Lines();
   readonly types: readonly TaskType[];
@@ -290,6 +294,7 @@ export class World implements WorkerWorld {
   }
 
   #ports() {
-    return { ...this.stores, newId: this.newId, log: this.lines.port, metrics: noMetrics };
+    const { stores, newId, lines } = this;
+    return { ...stores, extras: followers(stores.steps), newId, log: lines.port, metrics: noMetrics };
   }
 }

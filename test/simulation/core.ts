@@ -33,6 +33,7 @@ import * as redrive from "../../src/core/pipeline/work/redrive.ts";
 import * as drain from "../../src/core/pipeline/work/work.ts";
 import * as work from "../../src/core/pipeline/work/work.ts";
 import * as fire from "../../src/core/schedules/fire.ts";
+import * as fireTask from "../../src/core/schedules/fire-task.ts";
 import * as reconcile from "../../src/core/schedules/reconcile.ts";
 import * as ambient from "../../src/core/task/ambient.ts";
 import * as catalog from "../../src/core/task/catalog.ts";
@@ -54,6 +55,7 @@ export const realCore = {
   errors,
   extras,
   fire,
+  fireTask,
   flowBook,
   late,
   limits,
@@ -101,6 +103,7 @@ const paths: Record<keyof Core, string> = {
   errors: "model/errors.ts",
   extras: "extras/list.ts",
   fire: "schedules/fire.ts",
+  fireTask: "schedules/fire-task.ts",
   limits: "extras/limits/index.ts",
   flowBook: "extras/limits/flow-book.ts",
   late: "pipeline/work/late-code.ts",

@@ -24,7 +24,7 @@ export function fire(world: World, name: string, payload: FirePayload, sinceMs: 
   const firing = core.fire.readPayload(JSON.parse(JSON.stringify(payload))) as FirePayload;
   const work =
     firing.kind === "task"
-      ? core.fire.fireTask(ports, firing)
+      ? core.fireTask.fireTask(ports, firing)
       : ports.notices.send([firing.notice]).then(() => "sends a notice");
   work.then(
     (what) => {

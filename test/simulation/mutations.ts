@@ -439,7 +439,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "fire leaves retries alone",
-    file: "schedules/fire.ts",
+    file: "schedules/fire-task.ts",
     in: "fireTask",
     find: 'if (record.status !== "pending") return "skipped";',
     replace: 'if (record.status !== "pending" || record.attempts > 0) return "skipped";',

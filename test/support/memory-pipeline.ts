@@ -4,9 +4,11 @@ import { rejoinChild, spawnChild } from "../../src/core/extras/children/child.ts
 // Loaded before it is used: time that a test moves does not wait for code.
 import "../../src/core/control/cancel-others.ts";
 import "../../src/core/control/run-operation.ts";
+import "../../src/core/pipeline/work/late-code.ts";
 import { supersede } from "../../src/core/control/cancel-others.ts";
 import { FlowBook } from "../../src/core/extras/limits/flow-book.ts";
 import { limiter, loadLimits } from "../../src/core/extras/limits/index.ts";
+import { followers } from "../../src/core/extras/list.ts";
 import { submitUnique } from "../../src/core/extras/unique/submit-unique.ts";
 import type { Envelope } from "../../src/core/model/envelope.ts";
 import { iso, type TaskKey, type TaskRecord } from "../../src/core/model/record.ts";
@@ -20,7 +22,7 @@ import { workBatch } from "../../src/core/pipeline/work/work.ts";
 import type { Verdict } from "../../src/core/ports/queues.ts";
 import { noTracing } from "../../src/core/ports/tasks.ts";
 import { lookAtLines } from "../../src/core/schedules/deployed.ts";
-import { fireTask } from "../../src/core/schedules/fire.ts";
+import { fireTask } from "../../src/core/schedules/fire-task.ts";
 import { handlerSchedules } from "../../src/core/schedules/handler-schedules.ts";
 import { reconcile } from "../../src/core/schedules/reconcile.ts";
 import { knownTypesOf } from "../../src/core/task/catalog.ts";
@@ -65,7 +67,8 @@ export function memoryPipeline(types: readonly TaskType[] = [echo], options: Pip
   const clock = new FakeClock();
   const children: { parent: TaskRecord; child: unknown; key: string }[] = [];
   const log = new KeptLog();
-  const stores = memoryStores(clock);
+  const stored = memoryStores(clock);
+  const stores = { ...stored, extras: followers(stored.steps) };
   const own = {
     ...stores,
     flow: new FlowBook({ ...stores, log }),

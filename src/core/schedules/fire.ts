@@ -1,21 +1,16 @@
 import * as z from "zod";
-import type { Envelope } from "../model/envelope.ts";
 import { WrittenLater } from "../model/errors.ts";
-import { isKept, iso, type TaskKey } from "../model/record.ts";
-import { isTerminal } from "../model/words.ts";
-import { followUp } from "../pipeline/end/follow-up.ts";
-import { dispatch, sayLater, taskOfOneOff } from "../pipeline/send/dispatch.ts";
-import * as extras from "../pipeline/send/extras.ts";
-import { newestKept } from "../pipeline/send/kept-input.ts";
+import { iso, type TaskKey } from "../model/record.ts";
+import { sayLater, taskOfOneOff } from "../pipeline/send/dispatch.ts";
 import { timeSchema } from "../pipeline/submit/submit-body.ts";
 import type { EndPorts } from "../ports/extra.ts";
-import type { TaskFiring } from "../ports/tasks.ts";
 import { cleanUp } from "./align.ts";
 import { busEventSchema } from "./bus-event.ts";
 import type { DailyPorts, DeployedPorts } from "./deployed.ts";
 import type { FireAppPorts } from "./fire-app-schedule.ts";
 import type { FireEventPorts } from "./fire-event.ts";
 import { type FireSchedulePorts, fireSchedule } from "./fire-schedule.ts";
+import { fireTask } from "./fire-task.ts";
 import { triggerOfRule } from "./trigger.ts";
 
 const scheduledFor = timeSchema.transform(iso);
@@ -197,30 +192,4 @@ export async function fire(ports: FirePorts, firing: Firing, deadlineMs: number)
   if (firing.kind === "schedule") return fireSchedule(ports, firing);
   // Most calls of fire dispatch a delayed task.
   return (await import("./fire-app-schedule.ts")).fireAppSchedule(ports, firing, deadlineMs);
-}
-
-/**
- * Dispatches a task whose one-off schedule fired, for the rest of its wait. A task that no longer waits is skipped. A
- * second firing makes a twin, which is harmless.
- * @throws PortUnavailable, so that EventBridge Scheduler fires again
- */
-export async function fireTask(ports: EndPorts, payload: TaskFiring): Promise<"dispatched" | "skipped"> {
-  const record = await ports.records.get(payload);
-  if (record === undefined) return "skipped";
-  if (!isKept(record, ports.clock.now())) {
-    await extras.ended(ports, record);
-    return "skipped";
-  }
-  if (isTerminal(record.status)) await followUp(ports, record);
-  if (record.status !== "pending") return "skipped";
-  const envelope = (await ports.records.loadPart(payload, "envelope")) as Envelope | undefined;
-  if (envelope === undefined) {
-    ports.log.error("could not dispatch a waiting task: its envelope is not stored", {
-      task_id: payload.task_id,
-      tenant_id: payload.tenant_id,
-    });
-    return "skipped";
-  }
-  await dispatch(ports, record, await newestKept(ports, record, envelope));
-  return "dispatched";
 }

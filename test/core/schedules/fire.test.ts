@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test, vi } from "vitest";
 import { PortUnavailable, WrittenLater } from "../../../src/core/model/errors.ts";
-import { type Arrived, fireArrived, fireTask, readPayload } from "../../../src/core/schedules/fire.ts";
+import { type Arrived, fireArrived, readPayload } from "../../../src/core/schedules/fire.ts";
+import { fireTask } from "../../../src/core/schedules/fire-task.ts";
 import { memoryPipeline } from "../../support/memory-pipeline.ts";
 import { schedulesPipeline } from "../../support/schedules-pipeline.ts";
 import { echo } from "../../support/task-types.ts";

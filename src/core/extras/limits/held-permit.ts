@@ -1,5 +1,5 @@
 import type { TaskKey } from "../../model/record.ts";
-import type { WaitQueue } from "../../model/wait-queue.ts";
+import { allShards, type WaitQueue } from "../../model/wait-queue.ts";
 import type { Tier } from "../../model/words.ts";
 import type { WaitingEntry } from "../../ports/flow.ts";
 import type { TaskType } from "../../task/task.ts";
@@ -8,7 +8,7 @@ import { isIdle } from "./admit-by-permits.ts";
 import { handOver } from "./advance.ts";
 import { permitsOf } from "./limit-lines.ts";
 import { takenUntilMs } from "./place-book.ts";
-import { allShards, bucketCount, bucketName, firstOfAny, firstOfShard, firstTasks, isSharded } from "./shards.ts";
+import { bucketCount, bucketName, firstOfAny, firstOfShard, firstTasks, isSharded } from "./shards.ts";
 import { keepsTurn } from "./strict-order.ts";
 import { keepSeen, orWarn } from "./sure-write.ts";
 import type { FlowPorts } from "./wait-queue-ports.ts";

@@ -1,7 +1,7 @@
 import { leaseSeconds } from "../../model/change.ts";
+import { allShards, orderOf } from "../../model/wait-queue.ts";
 import type { CountedTokens, WaitingKey, WaitQueues } from "../../ports/flow.ts";
 import type { Clock } from "../../ports/tasks.ts";
-import { allShards } from "./shards.ts";
 
 /**
  * The state of a place: an attempt has taken it; a task that had it before has kept it, which another message of the
@@ -79,9 +79,6 @@ interface Front {
   seenMs: number;
   countedMs: number;
 }
-
-/** The order of a task in its line: texts compare as the tasks follow each other. */
-export const orderOf = ({ createdAt, taskId }: WaitingKey): string => `${createdAt}#${taskId}`;
 
 /**
  * The places of tasks in lines, as one process knows them. A count reads whole entries, so a process makes one a

@@ -1,24 +1,11 @@
-import { createHash } from "../../../util/node-crypto.ts";
 import { isThrottled } from "../../model/errors.ts";
-import { isOfLimit, type WaitQueue } from "../../model/wait-queue.ts";
+import { allShards, anyShard, isOfLimit, numberOf, shardOf, type WaitQueue } from "../../model/wait-queue.ts";
 import type { WaitingEntry, WaitingTask, WaitQueueState, WaitQueues } from "../../ports/flow.ts";
 import type { Clock } from "../../ports/tasks.ts";
 import { type LimitedType, permitsPerUnit, strictOf } from "../../task/type-limits.ts";
 import type { FlowBook } from "./flow-book.ts";
 import { paceOf, permitsOf } from "./limit-lines.ts";
 import type { LookContext, WaitQueuePorts } from "./wait-queue-ports.ts";
-
-/** The shards of a limit's line: 0, and those of a line whose limit is large. */
-export const allShards: readonly number[] = Array.from({ length: 16 }, (_, shard) => shard);
-
-/** The shard of a task in a line whose limit is large: 1 to 15. */
-export const shardOf = (taskId: string): number => 1 + (numberOf(`shard ${taskId}`) % (allShards.length - 1));
-
-/** Any shard: that of a task which joined before its line was sharded, too. */
-export const anyShard = (salt: string): number => numberOf(`any ${salt}`) % allShards.length;
-
-/** A number of 32 bits that a text gives at random. */
-export const numberOf = (text: string): number => createHash("md5").update(text).digest().readUInt32BE();
 
 /**
  * A part of a line's permits, which is one item: an item of all permits would make each start and end as dear as there

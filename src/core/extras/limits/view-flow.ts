@@ -1,5 +1,5 @@
 import { iso } from "../../model/record.ts";
-import { allTenants, breakerName, lineOf, pauseName, type WaitQueue } from "../../model/wait-queue.ts";
+import { allShards, allTenants, breakerName, lineOf, pauseName, type WaitQueue } from "../../model/wait-queue.ts";
 import {
   type Breaker,
   type FlowSetting,
@@ -10,7 +10,6 @@ import {
   type WaitQueues,
 } from "../../ports/flow.ts";
 import { isOver } from "./limit-lines.ts";
-import { allShards } from "./shards.ts";
 
 export interface SharingView {
   /** True when tasks with equal keys share the limit. False: all tasks of the type. */

@@ -3,7 +3,7 @@ import { cancel } from "../../../../src/core/control/control.ts";
 import { PortUnavailable } from "../../../../src/core/model/errors.ts";
 import { isKept, iso, statusAt } from "../../../../src/core/model/record.ts";
 import { oneOffName } from "../../../../src/core/pipeline/send/dispatch.ts";
-import { fireTask } from "../../../../src/core/schedules/fire.ts";
+import { fireTask } from "../../../../src/core/schedules/fire-task.ts";
 import { memoryPipeline } from "../../../support/memory-pipeline.ts";
 
 const day = 86_400;
