@@ -2,7 +2,6 @@ import { auditReads } from "../../src/api/http/audit.ts";
 import { deadLetterReads } from "../../src/api/http/dead-letters.ts";
 import { deliveryReads } from "../../src/api/http/deliveries.ts";
 import { deploymentReads } from "../../src/api/http/deployments.ts";
-import { keyReads } from "../../src/api/http/key-routes.ts";
 import { logReads } from "../../src/api/http/logs.ts";
 import { receiverReads } from "../../src/api/http/receiver-routes.ts";
 import { scheduleReads } from "../../src/api/http/schedule-routes.ts";
@@ -24,8 +23,7 @@ import { fromEnv } from "../../src/settings/config.ts";
 /** Routes of status that few requests need: most are polls. This file loads with the first of them. */
 export const rareRoutes = (ports: StatusPorts, table: DynamoTable) => ({
   ...auditReads({ ...ports, audit: new DynamoAuditLog(table) }),
-  ...keyReads({ keys: new DynamoKeyStore(table) }),
-  ...tenantReads({ ...ports, flowSettings: new DynamoFlowSettings(table) }),
+  ...tenantReads({ ...ports, flowSettings: new DynamoFlowSettings(table), keys: new DynamoKeyStore(table) }),
   ...deploymentReads({ deployments: new DynamoDeployments(table) }),
   ...logReads({
     ...ports,

@@ -15,14 +15,12 @@ import { deadLetterReads } from "../../src/api/http/dead-letters.ts";
 import { type DeliveryReadPorts, deliveryReads } from "../../src/api/http/deliveries.ts";
 import { deploymentReads } from "../../src/api/http/deployments.ts";
 import type { AuthorizerContext } from "../../src/api/http/event.ts";
-import { keyReads } from "../../src/api/http/key-routes.ts";
 import { type LogPorts, logReads } from "../../src/api/http/logs.ts";
 import { metricReads } from "../../src/api/http/metrics.ts";
 import { type ReceiverReadPorts, receiverReads, receiverReplays } from "../../src/api/http/receiver-routes.ts";
 import type { Router } from "../../src/api/http/router.ts";
 import { scheduleReads, scheduleStarts } from "../../src/api/http/schedule-routes.ts";
-import { signalLinks } from "../../src/api/http/signal-links.ts";
-import { type SignalRoutePorts, signalTask } from "../../src/api/http/signals.ts";
+import { type SignalRoutePorts, signalLinks, signalTask } from "../../src/api/http/signals.ts";
 import { type StatusPorts, taskReads } from "../../src/api/http/status.ts";
 import { submitApi } from "../../src/api/http/submit.ts";
 import type { SubmitApiPorts } from "../../src/api/http/submit-ports.ts";
@@ -240,7 +238,6 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
       ...receiverReads(status),
       ...scheduleReads(status),
       ...auditReads(status),
-      ...keyReads(status),
       ...tenantReads(status),
       ...deploymentReads(status),
       ...logReads(status),

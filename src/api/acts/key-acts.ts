@@ -7,7 +7,7 @@ import { requestClosedChannels } from "../../core/notify/connect.ts";
 import { timeSchema } from "../../core/pipeline/submit/submit-body.ts";
 import type { Notices } from "../../core/ports/notify.ts";
 import type { Clock, KeyStore } from "../../core/ports/tasks.ts";
-import { on, type TextsOf } from "./act.ts";
+import { type Asked, on, type TextsOf } from "./act.ts";
 import { keyView } from "./key-view.ts";
 
 export interface KeyPorts {
@@ -31,9 +31,9 @@ export const acts = () => ({
     }),
     run: async ({ clock, keys, randomBytes }, tenant_id, body, { addTarget }) => {
       const { role, inputs, label, expires_at: expiresAtMs } = body;
-      if (inputs === true && role !== "viewer") throw ofViewersOnly();
+      if (inputs === true && role !== "viewer") throw wrong("inputs", ofViewersOnly);
       const nowMs = clock.now();
-      if (expiresAtMs !== undefined && expiresAtMs <= nowMs) throw mustBeFuture();
+      if (expiresAtMs !== undefined && expiresAtMs <= nowMs) throw wrong("expires_at", "expected a future time");
       const expires = expiresAtMs === undefined ? {} : { expires_at: iso(expiresAtMs) };
       const read = inputs === true ? { inputs } : {};
       const given = { tenant_id, role, ...read, ...(label !== undefined && { label }), ...expires };
@@ -55,13 +55,7 @@ export const acts = () => ({
 });
 
 /** A key of another tenant is answered as a key that does not exist. */
-async function keyIn(
-  { keys }: KeyPorts,
-  {
-    by,
-    params: { key_id: keyId = "" },
-  }: { by: { principal: string; tenantId: string }; params: Record<string, string> },
-): Promise<ApiKey> {
+async function keyIn({ keys }: KeyPorts, { by, params: { key_id: keyId = "" } }: Asked): Promise<ApiKey> {
   if (keyId === by.principal) throw new Problem("conflict", "This request was made with that key. Use another one.");
   const known = isKeyId(keyId) ? await keys.find(keyId) : undefined;
   if (known?.tenant_id !== by.tenantId) throw noSuchKey();
@@ -70,15 +64,10 @@ async function keyIn(
 
 const noSuchKey = () => new Problem("not_found", "No such key.");
 
-function ofViewersOnly(): Problem {
-  const fault = { path: "/inputs", message: "expected only for the role viewer: other roles need no permission" };
-  return new Problem("invalid_input", `inputs: ${fault.message}`, { errors: [fault] });
-}
+const wrong = (field: string, message: string) =>
+  new Problem("invalid_input", `${field}: ${message}`, { errors: [{ path: `/${field}`, message }] });
 
-function mustBeFuture(): Problem {
-  const fault = { path: "/expires_at", message: "expected a future time" };
-  return new Problem("invalid_input", "expires_at: expected a future time", { errors: [fault] });
-}
+const ofViewersOnly = "expected only for the role viewer: other roles need no permission";
 
 const ofTenant = "Of the caller's tenant, or of the one that `tenant` names.";
 

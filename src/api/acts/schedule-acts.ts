@@ -1,4 +1,4 @@
-import { Problem } from "../../core/model/problem.ts";
+import { fieldProblem } from "../../core/model/problem.ts";
 import type { Identity } from "../../core/model/words.ts";
 import type { SubmitPorts } from "../../core/pipeline/submit/submit-ports.ts";
 import type { Log } from "../../core/ports/tasks.ts";
@@ -69,8 +69,7 @@ function nameIn(_: unknown, { params: { schedule_id = "" } }: Asked): string {
 /** @throws Problem `invalid_input` for a body with another name than the path's */
 function mustBeNamed(name: string, body: { name?: string | undefined }): void {
   if (body.name === undefined || body.name === name) return;
-  const message = `expected the name in the path, ${JSON.stringify(name)}, or none`;
-  throw new Problem("invalid_input", `name: ${message}.`, { errors: [{ path: "/name", message }] });
+  throw fieldProblem("name", `expected the name in the path, ${JSON.stringify(name)}, or none`);
 }
 
 /** Only the app's code changes its schedules. @throws Problem `not_found`, `defined_in_code` */

@@ -1,5 +1,5 @@
 import { tenantPattern, withoutSecrets } from "../../core/model/keys.ts";
-import { Problem } from "../../core/model/problem.ts";
+import { fieldProblem, Problem } from "../../core/model/problem.ts";
 import { type Identity, type Role, readsAs, roles } from "../../core/model/words.ts";
 import { isCorrelationId } from "../../core/pipeline/submit/submit-ports.ts";
 import { wholeDeployment } from "../../core/ports/audit.ts";
@@ -220,11 +220,12 @@ function inTenant(call: Call, identity: Identity, reach: "one" | "all"): Identit
   if (tenant === undefined || tenant === identity.tenantId) return identity;
   if (identity.role !== "admin") throw new Problem("forbidden", "Only an admin may name another tenant.");
   if (!tenantPattern.test(tenant) && !(reach === "all" && tenant === wholeDeployment)) {
-    const message =
+    throw fieldProblem(
+      "tenant",
       tenant === wholeDeployment
         ? "expected one tenant: this request does not act on all of them"
-        : "expected 1 to 64 of A-Z, a-z, 0-9, '_' and '-'";
-    throw new Problem("invalid_input", `tenant: ${message}.`, { errors: [{ path: "/tenant", message }] });
+        : "expected 1 to 64 of A-Z, a-z, 0-9, '_' and '-'",
+    );
   }
   return { ...identity, tenantId: tenant };
 }

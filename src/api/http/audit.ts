@@ -126,13 +126,8 @@ async function bodyOf(call: Call): Promise<Record<string, unknown> | undefined> 
   }
 }
 
-export interface AuditReadPorts {
-  audit: AuditLog;
-  cursors: Cursors;
-}
-
 /** The handler that lists the audit. */
-export const auditReads = (ports: AuditReadPorts) =>
+export const auditReads = (ports: { audit: AuditLog; cursors: Cursors }) =>
   ({
     listAudit: async (call) => {
       const identity = identify(call, "viewer");

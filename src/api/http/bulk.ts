@@ -9,7 +9,7 @@ import {
 import type { OperationAction } from "../../core/control/operation.ts";
 import { onTasks, type StartPorts, startOperation } from "../../core/control/operation.ts";
 import { systemTenant } from "../../core/model/internal-names.ts";
-import { Problem } from "../../core/model/problem.ts";
+import { fieldProblem } from "../../core/model/problem.ts";
 import type { TaskRecord } from "../../core/model/record.ts";
 import type { DispatchPorts } from "../../core/ports/steps.ts";
 import type { TenantList } from "../../core/schedules/ports.ts";
@@ -159,17 +159,14 @@ async function matchInAll<Filter>(
   let seen = 0;
   for await (const group of groupsOf(tenants)) {
     seen += group.length;
-    if (seen > mostTenants || seen * ids.length > mostLookUps) throw tooManyTenants();
+    if (seen > mostTenants || seen * ids.length > mostLookUps) throw fieldProblem("tenant", tooManyTenants);
     const found = await ofEach(group, (tenantId) => matchIn(matcher, tenantId, selection, sum));
     matched.push(...found.flatMap((one) => one.matched));
   }
   return { matched, missed: Math.max(0, ids.length - matched.length) };
 }
 
-function tooManyTenants(): Problem {
-  const message = "the deployment has too many tenants for one operation; name one tenant at a time";
-  return new Problem("invalid_input", `tenant: ${message}.`, { errors: [{ path: "/tenant", message }] });
-}
+const tooManyTenants = "the deployment has too many tenants for one operation; name one tenant at a time";
 
 function countByTenant(matched: readonly TaskRecord[]): Record<string, number> {
   const counts: Record<string, number> = {};

@@ -26,16 +26,17 @@ class ApiRequest {
   /** A HEAD is a GET, whose body the gateway leaves out; so both have the same headers. */
   readonly method: string;
   readonly path: string;
+  /** The steps of the path that have braces in the route, decoded. */
+  readonly params: Readonly<Record<string, string>>;
   readonly #event: GatewayEvent;
-  readonly #params: Readonly<Record<string, string>>;
   #query: Readonly<Record<string, string>> | undefined;
   #bytes: Uint8Array | undefined;
 
   constructor(event: GatewayEvent, path: string, params: Readonly<Record<string, string>>) {
     this.method = methodOf(event);
     this.path = path;
+    this.params = params;
     this.#event = event;
-    this.#params = params;
   }
 
   /** @param name In lower case. */
@@ -43,11 +44,6 @@ class ApiRequest {
     const { headers } = this.#event;
     const value = headers !== undefined && Object.hasOwn(headers, name) ? headers[name] : undefined;
     return value ? headerText(value) : undefined;
-  }
-
-  /** The steps of the path that have braces in the route, decoded. */
-  get params(): Readonly<Record<string, string>> {
-    return this.#params;
   }
 
   /** Of a name that is repeated it has the first value. */

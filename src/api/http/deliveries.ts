@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { mergeTenants, type ReadOfTenant } from "../../core/control/all-tenants.ts";
-import { type Deliveries, type Delivery, failedKey } from "../../core/ports/webhooks.ts";
+import { type Deliveries, type Delivery, failedKey, type Try } from "../../core/ports/webhooks.ts";
 import type { TenantList } from "../../core/schedules/ports.ts";
 import { isForAll } from "../acts/act.ts";
 import type { FindTaskPorts } from "../acts/task-of-key.ts";
@@ -38,14 +38,15 @@ export const deliveryReads = (ports: DeliveryReadPorts) =>
 
 /** The tries of a delivery as clients see them, oldest first. */
 const triesOf = ({ id, tries }: Delivery): WebhookTry[] =>
-  tries.map(({ at, duration_ms, status, error }, index) => ({
-    webhook_id: id,
-    number: index + 1,
-    at,
-    status: status ?? null,
-    error: error ?? null,
-    duration_ms,
-  }));
+  tries.map((one, index) => ({ webhook_id: id, ...tryView(one, index) }));
+
+export const tryView = ({ at, duration_ms, status, error }: Try, index: number) => ({
+  number: index + 1,
+  at,
+  status: status ?? null,
+  error: error ?? null,
+  duration_ms,
+});
 
 async function failedAnswer(ports: DeliveryReadPorts, call: Call): Promise<ApiResponse> {
   const identity = identify(call, "viewer", "all");

@@ -5,31 +5,7 @@ import { type Identity, type Role, roles, type TokenRole } from "../../core/mode
 import type { Clock } from "../../core/ports/tasks.ts";
 import { type Config, isSafeUrl } from "../../settings/config.ts";
 
-/** Settings for tokens of an OIDC issuer: which are accepted, and which claims identify the caller. */
-export interface JwtSettings {
-  /** The issuer's URL, as in the `iss` of its tokens. */
-  issuer: string;
-  /** Name of this API, which the tokens' `aud` must contain. */
-  audience: string;
-  /** Claim that contains the tenant. */
-  tenantClaim: string;
-  /** Claim that contains the role, or a list, of which the highest known role applies. */
-  roleClaim: string;
-  /** Claim that is true where a viewer may read inputs and logs. */
-  inputsClaim: string;
-  /** Roles by values of the role claim, in addition to `ordinaryRoles`. */
-  roles?: Readonly<Record<string, Role>> | undefined;
-  /** Role of a token without a known role. Undefined: the token is refused. */
-  defaultRole?: TokenRole | undefined;
-  /** URL of the issuer's public keys. Undefined: the URL in its discovery document. */
-  jwksUrl?: string | undefined;
-  /** Allowed signature algorithms. */
-  algorithms: readonly string[];
-  /** Allowed difference between the issuer's clock and this one. */
-  clockSkewSeconds: number;
-}
-
-/** Names of the settings that `jwtSettings` reads. */
+/** Names of the settings for tokens of an OIDC issuer: which are accepted, and which claims identify the caller. */
 export const jwtSettingNames = [
   "jwtIssuer",
   "jwtAudience",
@@ -43,29 +19,25 @@ export const jwtSettingNames = [
   "jwtClockSkewSeconds",
 ] as const;
 
+type Given = Config<(typeof jwtSettingNames)[number]>;
+
+/** The settings of a deployment that has an issuer. */
+export interface JwtSettings extends Given {
+  readonly jwtIssuer: string;
+  readonly jwtAudience: string;
+}
+
 /**
  * Returns the settings of the deployment's token issuer. Undefined: none is configured.
  * @throws Error when the audience is missing, as tokens for other services of the same issuer must not be accepted
  */
-export function jwtSettings(config: Config<(typeof jwtSettingNames)[number]>): JwtSettings | undefined {
-  if (config.jwtIssuer === undefined) return undefined;
-  if (config.jwtAudience === undefined) {
-    throw new Error(
-      "OFFLOAD_JWT_ISSUER is set without OFFLOAD_JWT_AUDIENCE: set OFFLOAD_JWT_AUDIENCE to the `aud` of the tokens",
-    );
-  }
-  return {
-    issuer: config.jwtIssuer,
-    audience: config.jwtAudience,
-    tenantClaim: config.jwtTenantClaim,
-    roleClaim: config.jwtRoleClaim,
-    inputsClaim: config.jwtInputsClaim,
-    roles: config.jwtRoles,
-    defaultRole: config.jwtDefaultRole,
-    jwksUrl: config.jwtJwksUrl,
-    algorithms: config.jwtAlgorithms,
-    clockSkewSeconds: config.jwtClockSkewSeconds,
-  };
+export function jwtSettings(config: Given): JwtSettings | undefined {
+  const { jwtIssuer, jwtAudience } = config;
+  if (jwtIssuer === undefined) return undefined;
+  if (jwtAudience !== undefined) return { ...config, jwtIssuer, jwtAudience };
+  throw new Error(
+    "OFFLOAD_JWT_ISSUER is set without OFFLOAD_JWT_AUDIENCE: set OFFLOAD_JWT_AUDIENCE to the `aud` of the tokens",
+  );
 }
 
 /** Result of a valid token. */
@@ -97,14 +69,14 @@ export function createJwtVerifier(
   fetcher: typeof fetch = fetch,
 ): (token: string) => Promise<VerifiedToken | undefined> {
   const keys = issuerKeys(settings, ofIssuer(fetcher));
-  const known = new Map(Object.entries({ ...ordinaryRoles, ...settings.roles }));
+  const known = new Map(Object.entries({ ...ordinaryRoles, ...settings.jwtRoles }));
   return async (token) => {
     try {
       const { payload } = await jwtVerify(token, keys, {
-        issuer: settings.issuer,
-        audience: settings.audience,
-        algorithms: [...settings.algorithms],
-        clockTolerance: settings.clockSkewSeconds,
+        issuer: settings.jwtIssuer,
+        audience: settings.jwtAudience,
+        algorithms: [...settings.jwtAlgorithms],
+        clockTolerance: settings.jwtClockSkewSeconds,
         currentDate: new Date(clock.now()),
         requiredClaims: ["exp", "sub"],
       });
@@ -157,16 +129,16 @@ function verifiedToken(
   settings: JwtSettings,
   known: ReadonlyMap<unknown, Role>,
 ): VerifiedToken | undefined {
-  const tenantId = claim(payload, settings.tenantClaim);
-  const role = roleOf(claim(payload, settings.roleClaim), known) ?? settings.defaultRole;
+  const tenantId = claim(payload, settings.jwtTenantClaim);
+  const role = roleOf(claim(payload, settings.jwtRoleClaim), known) ?? settings.jwtDefaultRole;
   const { sub, exp = 0 } = payload;
   if (typeof tenantId !== "string" || !tenantPattern.test(tenantId)) return undefined;
   if (role === undefined || typeof sub !== "string" || !subjectPattern.test(sub)) return undefined;
   if (!Number.isFinite(exp)) return undefined;
-  const inputs = role === "viewer" && isTrue(claim(payload, settings.inputsClaim));
+  const inputs = role === "viewer" && isTrue(claim(payload, settings.jwtInputsClaim));
   return {
     identity: { tenantId, principal: principalOf(sub), role, ...(inputs && { inputs }) },
-    untilMs: (exp + settings.clockSkewSeconds) * 1000,
+    untilMs: (exp + settings.jwtClockSkewSeconds) * 1000,
   };
 }
 
@@ -196,7 +168,8 @@ function issuerKeys(settings: JwtSettings, fetcher: typeof fetch): JWTVerifyGetK
   let keys: JWTVerifyGetKey | undefined;
   let keysUrl: Promise<string> | undefined;
   return async (header, token) => {
-    keysUrl ??= settings.jwksUrl === undefined ? discover(settings.issuer, fetcher) : Promise.resolve(settings.jwksUrl);
+    keysUrl ??=
+      settings.jwtJwksUrl === undefined ? discover(settings.jwtIssuer, fetcher) : Promise.resolve(settings.jwtJwksUrl);
     const url = await keysUrl.catch((error: unknown) => {
       keysUrl = undefined;
       throw new PortUnavailable("the token issuer", { cause: error });

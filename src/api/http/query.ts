@@ -78,29 +78,11 @@ export function queryOf<Schema extends z.ZodType>(call: Call, schema: Schema): z
 }
 
 /** Reads the query of `GET /tasks`. */
-export function taskListQuery(call: Call): {
-  filter: TaskFilter;
-  limit: number;
-  cursor: string | undefined;
-  q: string | undefined;
-} {
-  const query = queryOf(call, withType);
-  const tags = Object.entries(call.req.query).flatMap(([name, value]) =>
-    name.startsWith("tag.") ? [[name.slice(4), value] as const] : [],
-  );
-  return {
-    filter: {
-      status: query.status,
-      retrying: query.retrying,
-      type: query.type,
-      priority: query.priority,
-      tags: Object.fromEntries(tags),
-      createdAfter: query.created_after,
-      createdBefore: query.created_before,
-      uniqueKey: query.unique_key,
-    },
-    limit: query.limit,
-    cursor: query.cursor,
-    q: query.q,
-  };
+export function taskListQuery(call: Call) {
+  const { limit, cursor, q, unique_key: uniqueKey, ...query } = queryOf(call, withType);
+  const { created_after: createdAfter, created_before: createdBefore, ...same } = query;
+  const named = Object.entries(call.req.query).filter(([name]) => name.startsWith("tag."));
+  const tags = Object.fromEntries(named.map(([name, value]) => [name.slice(4), value]));
+  const filter: TaskFilter = { ...same, tags, createdAfter, createdBefore, uniqueKey };
+  return { filter, limit, cursor, q };
 }

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { chainTenants, type ReadOfTenant } from "../../core/control/all-tenants.ts";
 import { startOperation } from "../../core/control/operation.ts";
-import { Problem } from "../../core/model/problem.ts";
+import { fieldProblem } from "../../core/model/problem.ts";
 import { deliveryStates } from "../../core/model/words.ts";
 import { deliveriesOf, findReceiver, type LogPorts, type ReceiverPorts } from "../../core/notify/manage-receivers.ts";
 import type { DispatchPorts } from "../../core/ports/steps.ts";
@@ -15,6 +15,7 @@ import { askedOf, bodyAs, shown } from "./act-handlers.ts";
 import { type HandlersOf, identify } from "./api.ts";
 import type { ApiResponse, Call } from "./call.ts";
 import { type Cursors, pageAnswer } from "./cursor.ts";
+import { tryView } from "./deliveries.ts";
 import { pageParameters, queryOf, timeParameter } from "./query.ts";
 
 /** Query of `GET /webhooks`. */
@@ -116,14 +117,7 @@ function deliveryView({ id, task_id, body, ...delivery }: Delivery): ReceiverDel
     created_at: delivery.created_at,
     next_try_at: delivery.next_try_at ?? null,
     body: Buffer.from(body).subarray(0, shownBodyBytes).toString("utf8"),
-    tries: delivery.tries.map(({ at, duration_ms, status, error, answer }, index) => ({
-      number: index + 1,
-      at,
-      status: status ?? null,
-      error: error ?? null,
-      answer: answer ?? null,
-      duration_ms,
-    })),
+    tries: delivery.tries.map((one, index) => ({ ...tryView(one, index), answer: one.answer ?? null })),
   };
 }
 
@@ -158,13 +152,10 @@ async function matching(
   do {
     const page = await deliveriesOf(ports, key, { limit: 100, from, ...times });
     found.push(...page.items.filter(({ state }) => state === status));
-    if (found.length > mostReplayed) throw tooMany();
+    if (found.length > mostReplayed) throw fieldProblem("after", tooMany);
     from = page.next;
   } while (from !== undefined);
   return found;
 }
 
-function tooMany(): Problem {
-  const message = `more than ${mostReplayed} deliveries match; give a shorter range of time`;
-  return new Problem("invalid_input", `after: ${message}.`, { errors: [{ path: "/after", message }] });
-}
+const tooMany = `more than ${mostReplayed} deliveries match; give a shorter range of time`;

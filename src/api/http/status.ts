@@ -61,7 +61,7 @@ export function taskReads(ports: StatusPorts) {
       const attempts = await attemptsOf(ports, await findTask(ports, call, identity), { stacks: forOperator });
       return call.unstored({ attempts: attempts.map((attempt) => attemptView(attempt, forOperator)) });
     },
-    listChildren: async (call) => (await import("./child-list.ts")).childListAnswer(ports, call),
+    listChildren: async (call) => (await import("./task-list.ts")).childListAnswer(ports, call),
     readResult: async (call) => resultAnswer(ports, call, await guarded(call)),
   } satisfies Partial<HandlersOf<"status">>;
 }

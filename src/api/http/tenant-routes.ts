@@ -3,8 +3,9 @@ import { countTenant, type TenantCounts } from "../../core/control/list.ts";
 import { byName } from "../../core/extras/limits/view-flow.ts";
 import { pauseName } from "../../core/model/wait-queue.ts";
 import type { FlowSettings, Pause } from "../../core/ports/flow.ts";
-import type { Clock, Records } from "../../core/ports/tasks.ts";
+import type { Clock, KeyStore, Records } from "../../core/ports/tasks.ts";
 import type { TenantList } from "../../core/schedules/ports.ts";
+import { keyView } from "../acts/key-view.ts";
 import type { TenantInfo } from "../acts/views.ts";
 import { type HandlersOf, identify } from "./api.ts";
 import { type Cursors, pageAnswer } from "./cursor.ts";
@@ -18,6 +19,7 @@ export interface TenantReadPorts {
   records: Records;
   tenants: TenantList;
   flowSettings: FlowSettings;
+  keys: KeyStore;
   cursors: Cursors;
 }
 
@@ -39,9 +41,13 @@ async function countedTenants(ports: TenantReadPorts, ids: readonly string[]): P
   return counted;
 }
 
-/** The handler that lists the tenants. */
+/** The handlers that list the tenants, and the keys of one. */
 export const tenantReads = (ports: TenantReadPorts) =>
   ({
+    listKeys: async (call) => {
+      const { tenantId } = identify(call, "admin");
+      return call.unstored({ keys: (await ports.keys.list(tenantId)).map(keyView) });
+    },
     listTenants: async (call) => {
       const { tenants, flowSettings } = ports;
       // All tenants are listed whatever `tenant` is.

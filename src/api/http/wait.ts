@@ -5,7 +5,7 @@ import {
   TaskEnds,
   type Waits,
 } from "../../core/control/task-ends.ts";
-import { noSuchTask, Problem } from "../../core/model/problem.ts";
+import { fieldProblem, noSuchTask } from "../../core/model/problem.ts";
 import { hasEnded, isKept, type TaskRecord } from "../../core/model/record.ts";
 import type { Log } from "../../core/ports/tasks.ts";
 import type { ApiResponse, Call } from "./call.ts";
@@ -38,8 +38,7 @@ export function waitOf(call: Call): Asked | undefined {
   const query = call.req.query.wait;
   if (query !== undefined) {
     if (/^(?:[1-9]|1\d|20)$/.test(query)) return { seconds: Number(query), isPreference: false };
-    const message = `expected a whole number from 1 to ${longestWaitSeconds}`;
-    throw new Problem("invalid_input", `wait: ${message}.`, { errors: [{ path: "/wait", message }] });
+    throw fieldProblem("wait", `expected a whole number from 1 to ${longestWaitSeconds}`);
   }
   const preferred = preferredWait(call.req.header("prefer") ?? "");
   return preferred === undefined ? undefined : { seconds: Math.min(preferred, longestWaitSeconds), isPreference: true };

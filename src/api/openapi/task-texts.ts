@@ -2,11 +2,10 @@ import * as z from "zod";
 import { uploadSchema } from "../../core/extras/files/uploads.ts";
 import { channelSchema } from "../../core/notify/open-channel.ts";
 import { batchSchema, idempotencyKeySchema, maxEntries, submitFields } from "../../core/pipeline/submit/submit-body.ts";
-import { childListSchema } from "../http/child-list.ts";
 import { logListSchema } from "../http/logs.ts";
 import { taskListSchema } from "../http/query.ts";
 import type { AnyRouteName } from "../http/routes.ts";
-
+import { childListSchema } from "../http/task-list.ts";
 import { acceptedTask, notModified, page, submitProblems } from "./answer-parts.ts";
 import { withName } from "./json-schema.ts";
 import type { RouteText } from "./route-text.ts";

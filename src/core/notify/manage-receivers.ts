@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { CountRequest } from "../limits/gate.ts";
 import { Overtaken } from "../model/errors.ts";
 import { parseInput } from "../model/invalid.ts";
-import { Problem } from "../model/problem.ts";
+import { fieldProblem, Problem } from "../model/problem.ts";
 import { iso } from "../model/record.ts";
 import { type Identity, receiverEvents } from "../model/words.ts";
 import { type FlowSettings, receiversName, settingsKnownMs } from "../ports/flow.ts";
@@ -107,13 +107,10 @@ async function check(
   given: { url?: string | undefined; types?: readonly string[] | null | undefined },
 ) {
   const fault = given.url === undefined ? undefined : await ports.urlFault(given.url);
-  if (fault !== undefined) throw invalid("url", fault);
+  if (fault !== undefined) throw fieldProblem("url", fault);
   const at = given.types?.findIndex((name) => !ports.types.has(name)) ?? -1;
-  if (at >= 0) throw invalid(`types/${at}`, "no task type has this name");
+  if (at >= 0) throw fieldProblem(`types/${at}`, "no task type has this name");
 }
-
-const invalid = (field: string, message: string): Problem =>
-  new Problem("invalid_input", `${field.replace("/", ".")}: ${message}.`, { errors: [{ path: `/${field}`, message }] });
 
 /** @throws Problem `not_found`; PortUnavailable */
 export async function findReceiver(

@@ -3,7 +3,7 @@ import type { Gate } from "../limits/gate.ts";
 import { messageText } from "../model/envelope.ts";
 import { fingerprint } from "../model/idempotency.ts";
 import { parseInput } from "../model/invalid.ts";
-import { Problem } from "../model/problem.ts";
+import { fieldProblem, Problem } from "../model/problem.ts";
 import { iso } from "../model/record.ts";
 import type { Identity } from "../model/words.ts";
 import { checkTask } from "../pipeline/submit/check-input.ts";
@@ -191,7 +191,7 @@ function checkTimes(ports: SchedulePorts, schedule: ScheduleRecord): void {
     ends_at === undefined
       ? ["starts_at", "expected a time before the schedule's last possible run"]
       : ["ends_at", "expected a time after the schedule's next run"];
-  throw new Problem("invalid_input", `${field}: ${message}.`, { errors: [{ path: `/${field}`, message }] });
+  throw fieldProblem(field, message);
 }
 
 /**

@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { createRouter } from "../../api/http/api.ts";
 import { jsonBody } from "../../api/http/body.ts";
 import { parseInput } from "../../core/model/invalid.ts";
-import { Problem } from "../../core/model/problem.ts";
+import { fieldProblem, type Problem } from "../../core/model/problem.ts";
 import { timeSchema } from "../../core/pipeline/submit/submit-body.ts";
 import { answerDistant } from "../time/distant-followers.ts";
 import { followPath } from "../time/follow-server.ts";
@@ -100,15 +100,10 @@ function byMs(seconds: number): number {
 
 /** @throws Problem `invalid_input` for a time that has passed, or is too far */
 function whenToCome(ms: number): number {
-  if (ms < serverNow()) {
-    const message = `it is ${iso(serverNow())}, and the clock only goes forward`;
-    throw new Problem("invalid_input", `at: ${message}.`, { errors: [{ path: "/at", message }] });
-  }
+  if (ms < serverNow()) throw fieldProblem("at", `it is ${iso(serverNow())}, and the clock only goes forward`);
   if (ms - serverNow() + movedMs() > maxSeconds * 1000) throw tooFar("at");
   return ms;
 }
 
-function tooFar(field: string): Problem {
-  const message = "the clock can be ahead of the machine's by a hundred years at most";
-  return new Problem("invalid_input", `${field}: ${message}.`, { errors: [{ path: `/${field}`, message }] });
-}
+const tooFar = (field: string): Problem =>
+  fieldProblem(field, "the clock can be ahead of the machine's by a hundred years at most");

@@ -7,13 +7,16 @@ import { fromEnv } from "../../../src/settings/config.ts";
 
 const issuer = "https://issuer.test";
 const settings: JwtSettings = {
-  issuer,
-  audience: "offload",
-  tenantClaim: "tenant",
-  roleClaim: "role",
-  inputsClaim: "inputs",
-  algorithms: ["RS256", "ES256", "EdDSA"],
-  clockSkewSeconds: 30,
+  jwtIssuer: issuer,
+  jwtAudience: "offload",
+  jwtTenantClaim: "tenant",
+  jwtRoleClaim: "role",
+  jwtInputsClaim: "inputs",
+  jwtRoles: undefined,
+  jwtDefaultRole: undefined,
+  jwtJwksUrl: undefined,
+  jwtAlgorithms: ["RS256", "ES256", "EdDSA"],
+  jwtClockSkewSeconds: 30,
 };
 
 /** A key pair for each algorithm, made once. */
@@ -114,7 +117,7 @@ describe("a token of the issuer", () => {
   });
 
   test("a token may have the tenant and the role in claims of any name", async () => {
-    const { verify, sign } = setUp({ tenantClaim: "https://x.test/tenant", roleClaim: "cognito:groups" });
+    const { verify, sign } = setUp({ jwtTenantClaim: "https://x.test/tenant", jwtRoleClaim: "cognito:groups" });
     const claims = { "https://x.test/tenant": "globex", "cognito:groups": ["billing", "submitter"], tenant: "acme" };
     expect((await verify(await sign(claims)))?.identity).toMatchObject({ tenantId: "globex", role: "submitter" });
   });
@@ -128,7 +131,7 @@ describe("a token of the issuer", () => {
   );
 
   test("a token has the mightiest of its roles, and the default one where it has none", async () => {
-    const { verify, sign } = setUp({ defaultRole: "submitter" });
+    const { verify, sign } = setUp({ jwtDefaultRole: "submitter" });
     const roleOf = async (role: unknown) => (await verify(await sign({ role })))?.identity.role;
     expect(await roleOf(["submitter", "operator", "billing"])).toBe("operator");
     expect(await roleOf(["billing"])).toBe("submitter");
@@ -136,7 +139,7 @@ describe("a token of the issuer", () => {
   });
 
   test("a viewer reads inputs with a claim that says so, and no other role has that permission", async () => {
-    const { verify, sign } = setUp({ inputsClaim: "https://x.test/inputs" });
+    const { verify, sign } = setUp({ jwtInputsClaim: "https://x.test/inputs" });
     const identityOf = async (role: string, value?: unknown) =>
       (await verify(await sign({ role, "https://x.test/inputs": value })))?.identity;
     expect(await identityOf("viewer")).toEqual({ ...mine, role: "viewer" });
@@ -151,8 +154,8 @@ describe("a token of the issuer", () => {
   });
 
   test("a token is at most an operator's, unless the deployment maps a value of its claim to admin", async () => {
-    const roleOf = async (role: unknown, mapped?: JwtSettings["roles"]) => {
-      const { verify, sign } = setUp(mapped === undefined ? {} : { roles: mapped });
+    const roleOf = async (role: unknown, mapped?: JwtSettings["jwtRoles"]) => {
+      const { verify, sign } = setUp(mapped === undefined ? {} : { jwtRoles: mapped });
       return (await verify(await sign({ role })))?.identity.role;
     };
     expect(await roleOf("admin")).toBe("operator");
@@ -170,13 +173,13 @@ describe("a token of the issuer", () => {
   test.each(["constructor", "__proto__", "toString", ["hasOwnProperty"], { role: "admin" }, 1, null, [["operator"]]])(
     "the role %j of a token is unknown",
     async (role) => {
-      const { verify, sign } = setUp({ roles: { staff: "admin" } });
+      const { verify, sign } = setUp({ jwtRoles: { staff: "admin" } });
       expect(await verify(await sign({ role }))).toBeUndefined();
     },
   );
 
   test("a claim cannot be an inherited property", async () => {
-    const { verify, sign } = setUp({ tenantClaim: "constructor" });
+    const { verify, sign } = setUp({ jwtTenantClaim: "constructor" });
     expect(await verify(await sign())).toBeUndefined();
   });
 });
@@ -226,7 +229,7 @@ describe("the issuer", () => {
   });
 
   test("the issuer is not asked for its document when the URL of its keys is set", async () => {
-    const { verify, sign, asked } = setUp({ jwksUrl: `${issuer}/keys` });
+    const { verify, sign, asked } = setUp({ jwtJwksUrl: `${issuer}/keys` });
     expect(await verify(await sign())).toMatchObject({ identity: mine });
     expect(asked).toEqual([`${issuer}/keys`]);
   });
@@ -265,17 +268,13 @@ describe("the settings", () => {
   });
 
   test("the settings have defaults, except for issuer and audience", () => {
-    expect(read({ OFFLOAD_JWT_ISSUER: issuer, OFFLOAD_JWT_AUDIENCE: "offload" })).toEqual({
-      ...settings,
-      defaultRole: undefined,
-      jwksUrl: undefined,
-    });
+    expect(read({ OFFLOAD_JWT_ISSUER: issuer, OFFLOAD_JWT_AUDIENCE: "offload" })).toEqual(settings);
   });
 
   test("the setting of roles is a JSON object", () => {
     const env = { OFFLOAD_JWT_ISSUER: issuer, OFFLOAD_JWT_AUDIENCE: "offload" };
-    expect(read({ ...env, OFFLOAD_JWT_ROLES: '{"staff":"admin"}' })?.roles).toEqual({ staff: "admin" });
-    expect(read({ ...env, OFFLOAD_JWT_ROLES: "" })?.roles).toBeUndefined();
+    expect(read({ ...env, OFFLOAD_JWT_ROLES: '{"staff":"admin"}' })?.jwtRoles).toEqual({ staff: "admin" });
+    expect(read({ ...env, OFFLOAD_JWT_ROLES: "" })?.jwtRoles).toBeUndefined();
   });
 
   test.each([

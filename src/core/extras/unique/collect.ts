@@ -1,5 +1,5 @@
 import { isThrottled } from "../../model/errors.ts";
-import { Problem } from "../../model/problem.ts";
+import { fieldProblem, Problem } from "../../model/problem.ts";
 import { isKept, iso, type TaskRecord } from "../../model/record.ts";
 import {
   closeList,
@@ -105,13 +105,11 @@ async function addOrSpread(one: Collecting): Promise<Added> {
 
 /** Returns the input's JSON. @throws Problem `invalid_input`, `too_large` */
 function checkCollecting({ body, unique }: UniqueSubmit, type: KnownType | undefined): string {
-  const refuse = (path: string, message: string) =>
-    new Problem("invalid_input", `${path.slice(1).replaceAll("/", ".")}: ${message}.`, { errors: [{ path, message }] });
   if (type !== undefined && type.collect === undefined) {
-    throw refuse("/unique/mode", "collect needs a type with the option collect");
+    throw fieldProblem("unique/mode", "collect needs a type with the option collect");
   }
-  if (unique.mode !== "collect") throw refuse("/unique/mode", "expected collect, as the type collects its inputs");
-  if (body.input === undefined) throw refuse("/input", "expected an input with unique.mode collect");
+  if (unique.mode !== "collect") throw fieldProblem("unique/mode", "expected collect, as the type collects its inputs");
+  if (body.input === undefined) throw fieldProblem("input", "expected an input with unique.mode collect");
   const text = JSON.stringify(body.input);
   const bytes = Buffer.byteLength(text);
   if (bytes <= largestCollectedBytes) return text;

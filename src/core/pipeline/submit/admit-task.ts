@@ -3,7 +3,7 @@ import type { Admission } from "../../limits/gate.ts";
 import type { Envelope } from "../../model/envelope.ts";
 import { PortUnavailable } from "../../model/errors.ts";
 import { fingerprint, taskIdOf, uniqueKeyOf } from "../../model/idempotency.ts";
-import { Problem } from "../../model/problem.ts";
+import { fieldProblem, Problem } from "../../model/problem.ts";
 import { iso, longestQueueLifeSeconds, type TaskRecord } from "../../model/record.ts";
 import { keptKey } from "../../model/result-key.ts";
 import type { Clock, NewId } from "../../ports/tasks.ts";
@@ -58,8 +58,7 @@ export async function admitNew(ports: SubmitPorts, call: SubmitCall, body: Submi
 /** @throws Problem `invalid_input` */
 async function checkCallback({ callbackFault }: SubmitPorts, url: string): Promise<void> {
   const message = await callbackFault?.(url);
-  if (message === undefined) return;
-  throw new Problem("invalid_input", `callback.url: ${message}.`, { errors: [{ path: "/callback/url", message }] });
+  if (message !== undefined) throw fieldProblem("callback/url", message);
 }
 
 /** The code of files loads with the first task that has some. */

@@ -1,6 +1,6 @@
 import { PortUnavailable } from "../../model/errors.ts";
 import { fingerprint } from "../../model/idempotency.ts";
-import { Problem } from "../../model/problem.ts";
+import { fieldProblem, type Problem } from "../../model/problem.ts";
 import { isKept, iso, statusAt, type TaskRecord } from "../../model/record.ts";
 import type { Clock } from "../../ports/tasks.ts";
 import { storedEnvelope } from "../send/large-input.ts";
@@ -53,10 +53,8 @@ export async function submit(ports: SubmitPorts, call: SubmitCall): Promise<Acce
   return answerRepeat(ports, call, body, existing, record);
 }
 
-const childProblem = (): Problem => {
-  const message = "a child of a family cannot be unique, as its parent counts it";
-  return new Problem("invalid_input", `unique: ${message}.`, { errors: [{ path: "/unique", message }] });
-};
+const childProblem = (): Problem =>
+  fieldProblem("unique", "a child of a family cannot be unique, as its parent counts it");
 
 /** The task that an earlier request with the same key made. The same key gets the same answer, also over a limit. */
 async function earlierTask(ports: SubmitPorts, call: SubmitCall): Promise<TaskRecord | undefined> {
