@@ -1,4 +1,4 @@
-import { fieldProblem } from "../../core/model/problem.ts";
+import { fieldProblem } from "../../core/model/field-problem.ts";
 import type { Identity } from "../../core/model/words.ts";
 import type { SubmitPorts } from "../../core/pipeline/submit/submit-ports.ts";
 import type { Log } from "../../core/ports/tasks.ts";

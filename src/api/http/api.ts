@@ -1,5 +1,6 @@
+import { fieldProblem } from "../../core/model/field-problem.ts";
 import { tenantPattern, withoutSecrets } from "../../core/model/keys.ts";
-import { fieldProblem, Problem } from "../../core/model/problem.ts";
+import { Problem } from "../../core/model/problem.ts";
 import { type Identity, type Role, readsAs, roles } from "../../core/model/words.ts";
 import { isCorrelationId } from "../../core/pipeline/submit/submit-ports.ts";
 import { wholeDeployment } from "../../core/ports/audit.ts";

@@ -8,8 +8,8 @@ import {
 } from "../../core/control/find-dead-letters.ts";
 import type { OperationAction } from "../../core/control/operation.ts";
 import { onTasks, type StartPorts, startOperation } from "../../core/control/operation.ts";
+import { fieldProblem } from "../../core/model/field-problem.ts";
 import { systemTenant } from "../../core/model/internal-names.ts";
-import { fieldProblem } from "../../core/model/problem.ts";
 import type { TaskRecord } from "../../core/model/record.ts";
 import type { DispatchPorts } from "../../core/ports/steps.ts";
 import type { TenantList } from "../../core/schedules/ports.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { chainTenants, type ReadOfTenant } from "../../core/control/all-tenants.ts";
 import { startOperation } from "../../core/control/operation.ts";
-import { fieldProblem } from "../../core/model/problem.ts";
+import { fieldProblem } from "../../core/model/field-problem.ts";
 import { deliveryStates } from "../../core/model/words.ts";
 import { deliveriesOf, findReceiver, type LogPorts, type ReceiverPorts } from "../../core/notify/manage-receivers.ts";
 import type { DispatchPorts } from "../../core/ports/steps.ts";

@@ -5,7 +5,8 @@ import {
   TaskEnds,
   type Waits,
 } from "../../core/control/task-ends.ts";
-import { fieldProblem, noSuchTask } from "../../core/model/problem.ts";
+import { fieldProblem } from "../../core/model/field-problem.ts";
+import { noSuchTask } from "../../core/model/problem.ts";
 import { hasEnded, isKept, type TaskRecord } from "../../core/model/record.ts";
 import type { Log } from "../../core/ports/tasks.ts";
 import type { ApiResponse, Call } from "./call.ts";

@@ -61,12 +61,6 @@ export class Problem extends Error {
   }
 }
 
-/** A fault in one field of a request. @param field its place, such as `unique` or `callback/url` */
-export const fieldProblem = (field: string, message: string): Problem =>
-  new Problem("invalid_input", `${field.replaceAll("/", ".")}: ${message}.`, {
-    errors: [{ path: `/${field}`, message }],
-  });
-
 /** A problem for a log line, without values of the input: `errors` name fields only, `detail` may quote a value. */
 export const withoutValues = ({ code, detail, options: { errors } }: Problem): string =>
   `${code}: ${errors?.map(({ path, message }) => `${path || "/"} ${message}`).join("; ") ?? detail}`.slice(0, 500);

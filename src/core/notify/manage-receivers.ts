@@ -1,8 +1,9 @@
 import * as z from "zod";
 import type { CountRequest } from "../limits/gate.ts";
 import { Overtaken } from "../model/errors.ts";
+import { fieldProblem } from "../model/field-problem.ts";
 import { parseInput } from "../model/invalid.ts";
-import { fieldProblem, Problem } from "../model/problem.ts";
+import { Problem } from "../model/problem.ts";
 import { iso } from "../model/record.ts";
 import { type Identity, receiverEvents } from "../model/words.ts";
 import { type FlowSettings, receiversName, settingsKnownMs } from "../ports/flow.ts";

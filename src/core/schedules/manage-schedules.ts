@@ -1,9 +1,10 @@
 import type * as z from "zod";
 import type { Gate } from "../limits/gate.ts";
 import { messageText } from "../model/envelope.ts";
+import { fieldProblem } from "../model/field-problem.ts";
 import { fingerprint } from "../model/idempotency.ts";
 import { parseInput } from "../model/invalid.ts";
-import { fieldProblem, Problem } from "../model/problem.ts";
+import { Problem } from "../model/problem.ts";
 import { iso } from "../model/record.ts";
 import type { Identity } from "../model/words.ts";
 import { checkTask } from "../pipeline/submit/check-input.ts";

@@ -1,8 +1,9 @@
 import * as z from "zod";
 import type { createRouter } from "../../api/http/api.ts";
 import { jsonBody } from "../../api/http/body.ts";
+import { fieldProblem } from "../../core/model/field-problem.ts";
 import { parseInput } from "../../core/model/invalid.ts";
-import { fieldProblem, type Problem } from "../../core/model/problem.ts";
+import type { Problem } from "../../core/model/problem.ts";
 import { timeSchema } from "../../core/pipeline/submit/submit-body.ts";
 import { answerDistant } from "../time/distant-followers.ts";
 import { followPath } from "../time/follow-server.ts";

@@ -1,5 +1,6 @@
 import { isThrottled } from "../../model/errors.ts";
-import { fieldProblem, Problem } from "../../model/problem.ts";
+import { fieldProblem } from "../../model/field-problem.ts";
+import { Problem } from "../../model/problem.ts";
 import { isKept, iso, type TaskRecord } from "../../model/record.ts";
 import {
   closeList,

@@ -1,6 +1,7 @@
 import { PortUnavailable } from "../../model/errors.ts";
+import { fieldProblem } from "../../model/field-problem.ts";
 import { fingerprint } from "../../model/idempotency.ts";
-import { fieldProblem, type Problem } from "../../model/problem.ts";
+import type { Problem } from "../../model/problem.ts";
 import { isKept, iso, statusAt, type TaskRecord } from "../../model/record.ts";
 import type { Clock } from "../../ports/tasks.ts";
 import { storedEnvelope } from "../send/large-input.ts";
