@@ -31,9 +31,9 @@ export const acts = () => ({
     }),
     run: async ({ clock, keys, randomBytes }, tenant_id, body, { addTarget }) => {
       const { role, inputs, label, expires_at: expiresAtMs } = body;
-      if (inputs === true && role !== "viewer") throw wrong("inputs", ofViewersOnly);
+      if (inputs === true && role !== "viewer") throw ofViewersOnly();
       const nowMs = clock.now();
-      if (expiresAtMs !== undefined && expiresAtMs <= nowMs) throw wrong("expires_at", "expected a future time");
+      if (expiresAtMs !== undefined && expiresAtMs <= nowMs) throw mustBeFuture();
       const expires = expiresAtMs === undefined ? {} : { expires_at: iso(expiresAtMs) };
       const read = inputs === true ? { inputs } : {};
       const given = { tenant_id, role, ...read, ...(label !== undefined && { label }), ...expires };
@@ -64,10 +64,15 @@ async function keyIn({ keys }: KeyPorts, { by, params: { key_id: keyId = "" } }:
 
 const noSuchKey = () => new Problem("not_found", "No such key.");
 
-const wrong = (field: string, message: string) =>
-  new Problem("invalid_input", `${field}: ${message}`, { errors: [{ path: `/${field}`, message }] });
+function ofViewersOnly(): Problem {
+  const fault = { path: "/inputs", message: "expected only for the role viewer: other roles need no permission" };
+  return new Problem("invalid_input", `inputs: ${fault.message}`, { errors: [fault] });
+}
 
-const ofViewersOnly = "expected only for the role viewer: other roles need no permission";
+function mustBeFuture(): Problem {
+  const fault = { path: "/expires_at", message: "expected a future time" };
+  return new Problem("invalid_input", "expires_at: expected a future time", { errors: [fault] });
+}
 
 const ofTenant = "Of the caller's tenant, or of the one that `tenant` names.";
 
