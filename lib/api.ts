@@ -13,7 +13,7 @@ import {
 } from "aws-cdk-lib/aws-apigatewayv2";
 import { HttpLambdaAuthorizer, HttpLambdaResponseType } from "aws-cdk-lib/aws-apigatewayv2-authorizers";
 import { HttpLambdaIntegration } from "aws-cdk-lib/aws-apigatewayv2-integrations";
-import { type ILogGroup, LogGroup } from "aws-cdk-lib/aws-logs";
+import { type ILogGroup, LogGroup, LogGroupClass } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
 import { type HttpFunction, isOpen, otherRequests, routes } from "../src/api/http/routes.ts";
 import { defaultThrottle } from "../src/settings/config.ts";
@@ -57,10 +57,9 @@ export interface ApiProps {
 
 /**
  * Fields of the access log, which has one JSON object for each request. The gateway does not escape values, so no field
- * is a text of the client that may have a quote.
+ * is a text of the client that may have a quote. The time is that of the log's event.
  */
 const accessLog = {
-  time: "$context.requestTime",
   request_id: "$context.requestId",
   method: "$context.httpMethod",
   path: "$context.path",
@@ -124,11 +123,16 @@ export class Api extends Construct {
     this.url = props.domain === undefined ? this.api.apiEndpoint : `https://${props.domain.name}`;
   }
 
-  /** One of a fixed name is deleted with its stack, as it would be in the way of the next one. */
+  /**
+   * One of a fixed name is deleted with its stack, as it would be in the way of the next one. Its class is half the
+   * price, and queries are all that reads it. The class of a group cannot change: another class needs another id and
+   * another name.
+   */
   private addAccessLog(): LogGroup {
     const { logs, accessLogName: logGroupName } = this.props;
     const named = logGroupName === undefined ? {} : { logGroupName, removalPolicy: RemovalPolicy.DESTROY };
-    return new LogGroup(this, "AccessLog", { ...logs, ...named, ...encryptedLogs(this) });
+    const logGroupClass = LogGroupClass.INFREQUENT_ACCESS;
+    return new LogGroup(this, "RequestLog", { ...logs, ...named, ...encryptedLogs(this), logGroupClass });
   }
 
   /**

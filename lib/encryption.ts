@@ -17,7 +17,7 @@ export function encryptedLogs(scope: IConstruct): { readonly encryptionKey?: IKe
 }
 
 /** Name of the access log's group for which CloudWatch Logs needs no entry in its policy. */
-export const vendedLogName = (deployment: string): string => `/aws/vendedlogs/${deployment}-access`;
+export const vendedLogName = (deployment: string): string => `/aws/vendedlogs/${deployment}-requests`;
 
 /**
  * A program does this with the key of the table, a queue and the bucket that it reads or writes: DynamoDB needs all of
@@ -66,7 +66,7 @@ export function allowServices(stack: Stack, deployment: string): void {
         conditions,
       }),
     );
-  const names = [`${deployment}-*`, vendedLogName(deployment)];
+  const names = [`${deployment}-*`, `/aws/vendedlogs/${deployment}-*`];
   const groups = { "kms:EncryptionContext:aws:logs:arn": names.map((name) => arn("logs", `log-group:${name}`)) };
   allow(`logs.${region}.amazonaws.com`, [...use, "kms:Encrypt", "kms:ReEncrypt*", "kms:DescribeKey"], {
     ArnLike: groups,

@@ -181,7 +181,7 @@ export interface TaskPipelineProps extends HandlerOptions, ConcurrencyOptions, C
    */
   readonly logRetention?: RetentionDays;
   /**
-   * Names the access log `/aws/vendedlogs/<deployment>-access`. Each API of an account whose access log has another
+   * Names the access log `/aws/vendedlogs/<deployment>-requests`. Each API of an account whose access log has another
    * name takes a part of a policy of CloudWatch Logs, which has room for some dozens. A log that exists already is not
    * renamed: the new one begins empty, the old one stays outside `dev`. Switched off, or with its stack, the new one is
    * deleted.

@@ -1,5 +1,6 @@
 import { Duration } from "aws-cdk-lib";
 import { type IMetric, MathExpression, Metric, Stats } from "aws-cdk-lib/aws-cloudwatch";
+import type { ILogGroup } from "aws-cdk-lib/aws-logs";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import { indexes } from "../../src/settings/config.ts";
 import { figuresAsOf, type PriceName, priceRegion, prices } from "../../src/tools/plan/figures.ts";
@@ -128,14 +129,17 @@ function queues({ data, functions, workers }: Watched): Metrics {
 function logs({ functions, containers: workers, accessLog }: Watched): Metrics {
   const logging = { ...functions, ...(workers !== undefined && { containers: workers }) };
   const groups = Object.entries(logging).map(([name, { logGroup }]) => [name, logGroup] as const);
-  const bytes = [...groups, ["access", accessLog] as const].map(([name, { logGroupName: LogGroupName }]): Named => {
+  const bytes = ([name, { logGroupName: LogGroupName }]: readonly [string, ILogGroup]): Named => {
     const dimensionsMap = { LogGroupName };
     return [
       idOf("bytes", name),
       new Metric({ namespace: "AWS/Logs", metricName: "IncomingBytes", dimensionsMap, ...summed }),
     ];
-  });
-  return priced("logs", Object.fromEntries(bytes), "logs", 1e-9);
+  };
+  return {
+    ...priced("logs", Object.fromEntries(groups.map(bytes)), "logs", 1e-9),
+    ...priced("requestLogs", Object.fromEntries([bytes(["access", accessLog])]), "requestLogs", 1e-9),
+  };
 }
 
 /** Creates an id for metric math: a lower case letter, then letters and digits. */

@@ -17,7 +17,7 @@ const cloudWatchLateMs = 5_000;
 /** Names that a line has for itself. */
 const own = new Set([
   ...["level", "message", "timestamp", "service", "sampling_rate", "xray_trace_id"],
-  ...["task_id", "tenant_id", "message_id", "attempt"],
+  ...["task_id", "tenant_id", "attempt"],
 ]);
 
 /** The client for logs. The local server plays their service, too. */

@@ -7,6 +7,7 @@ import { DynamoCatalog } from "../../src/aws/catalog-store.ts";
 import { settingsAgeMs } from "../../src/core/ports/flow.ts";
 import { toCatalog } from "../../src/core/task/to-catalog.ts";
 import { toEnv } from "../../src/settings/config.ts";
+import { readScenario } from "../../src/tools/plan/scenario.ts";
 import { emulatedQueues, emulatedScheduler, emulatedTable, receiveRecords } from "../contract/emulators.ts";
 import { flowReads, sent } from "../support/counted-clients.ts";
 import { taskTypes } from "../support/own-types.ts";
@@ -73,6 +74,7 @@ beforeAll(async () => {
     tier: "normal",
     ...scheduler.config,
   };
+  process.env.POWERTOOLS_SERVICE_NAME = "Offload-prod";
   Object.assign(process.env, toEnv({ ...settings, waits: "10", cursorKey: "k".repeat(32) }));
   vi.spyOn(process.stdout, "write").mockImplementation((text) => written.push(...String(text).trim().split("\n")) > 0);
   // The deployed functions themselves, which read their settings when they load.
@@ -145,6 +147,12 @@ const logged = () => {
   const [metrics, lines] = [true, false].map((wanted) => written.filter((line) => line.includes('"_aws"') === wanted));
   return { lines: lines?.length, metrics: metrics?.length, bytes: written.reduce((sum, line) => sum + line.length, 0) };
 };
+
+/** The planner has the bytes that are written, rounded up. */
+function expectPlanned(bytes: number, planned: number): void {
+  expect(bytes).toBeLessThanOrEqual(planned);
+  expect(bytes).toBeGreaterThan(0.95 * planned);
+}
 
 const commands = () => sent.map(({ command }) => command);
 
@@ -242,8 +250,13 @@ describe("the budget of a task with neither retries nor extras", () => {
     await work();
     const batch = logged();
     expect(batch).toMatchObject({ lines: 10, metrics: 1 });
-    // Log storage is charged by the byte: about 1 KB a task in all.
-    expect((submits.bytes + batch.bytes) / 10).toBeLessThan(1_100);
+    const { attemptLogBytes, batchLogBytes, submitLogBytes } = readScenario({}).overhead;
+    expectPlanned(submits.bytes / 10, submitLogBytes);
+    expectPlanned(batch.bytes / 10, attemptLogBytes + batchLogBytes / 10);
+    await submitted(1);
+    written.length = 0;
+    await work();
+    expectPlanned(logged().bytes, attemptLogBytes + batchLogBytes);
   });
 
   test("a status poll is one eventually consistent get, before the end and after it", async () => {
@@ -315,7 +328,8 @@ describe("the budget of a batch of submits", () => {
     await submittedTogether(values);
     const { lines, metrics, bytes } = logged();
     expect({ lines, metrics }).toEqual({ lines: 20, metrics: 1 });
-    expect(bytes / 20).toBeLessThan(380);
+    // One line of metrics for a hundred tasks is less than this one for twenty.
+    expectPlanned(bytes / 20, readScenario({}).overhead.batchTaskLogBytes + 10);
     await work();
     await work();
   });

@@ -18,6 +18,7 @@ const resources = {
     ["AWS::Lambda::Function", "StatusFunction1", "Offload-dev-service-Status"],
     ["AWS::Lambda::Function", "WakeFunction1", "Offload-dev-wake"],
     ["AWS::Logs::LogGroup", "FireLogs1", "fire-logs"],
+    ["AWS::Logs::LogGroup", "ApiRequestLog1", "access-log"],
   ],
   "Offload-dev-data": [["AWS::SQS::Queue", "SchedulingDlq1", dlqUrl]],
 };

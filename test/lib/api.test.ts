@@ -4,6 +4,7 @@ import { Certificate } from "aws-cdk-lib/aws-certificatemanager";
 import { HostedZone } from "aws-cdk-lib/aws-route53";
 import { describe, expect, test } from "vitest";
 import { routes } from "../../src/api/http/routes.ts";
+import { readScenario } from "../../src/tools/plan/scenario.ts";
 import {
   allOf,
   inService,
@@ -90,6 +91,27 @@ describe("the stage", () => {
     // The gateway does not escape them.
     expect(format).not.toMatch(/userAgent|authorizer\.principal\b/);
   });
+});
+
+test("a line of the access log has the bytes that the planner has", () => {
+  const values: Record<string, string> = {
+    "$context.requestId": "JKJaXmPLvHcESHA=",
+    "$context.httpMethod": "GET",
+    "$context.path": "/tasks/0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11",
+    "$context.routeKey": "GET /tasks/{id}",
+    "$context.status": "200",
+    "$context.responseLatency": "45",
+    "$context.integrationLatency": "22",
+    "$context.responseLength": "312",
+    "$context.authorizer.tenant_id": "acme",
+    "$context.authorizer.logged_principal": "abcd1234",
+    "$context.identity.sourceIp": "203.0.113.117",
+  };
+  const format = String(only(dev, "AWS::ApiGatewayV2::Stage").get("AccessLogSettings.Format"));
+  const line = format.replace(/\$[\w.]+/g, (variable) => values[variable] ?? "-");
+  const planned = readScenario({}).overhead.requestLogBytes;
+  expect(line.length).toBeLessThanOrEqual(planned);
+  expect(line.length).toBeGreaterThan(0.95 * planned);
 });
 
 test("each function may be called by one permission, not by one for each route", () => {
@@ -195,8 +217,8 @@ describe("an API with a domain", () => {
 });
 
 describe("the access log's name", () => {
-  const groupOf = (props: Props) => resources(synthesize(props).service, "AWS::Logs::LogGroup")("Api/AccessLog");
-  const vended = "/aws/vendedlogs/Offload-prod-access";
+  const groupOf = (props: Props) => resources(synthesize(props).service, "AWS::Logs::LogGroup")("Api/RequestLog");
+  const vended = "/aws/vendedlogs/Offload-prod-requests";
 
   test("is CloudFormation's, as deployments have it", () => {
     expect(groupOf({ stage: "prod", ...needed.prod }).get("LogGroupName")).toBeUndefined();

@@ -56,8 +56,14 @@ describe.each(functions)("function $name", (fn) => {
   });
 });
 
+test("only the access log, which queries alone read, is of the class for half the price", () => {
+  const of = (name: string) => logGroups.filter((group) => (group.name === "Api/RequestLog") === (name === "access"));
+  expect(of("access").map((group) => group.get("LogGroupClass"))).toEqual(["INFREQUENT_ACCESS"]);
+  expect(of("others").filter((group) => group.get("LogGroupClass") === "INFREQUENT_ACCESS")).toEqual([]);
+});
+
 test("the access log keeps lines for a month, too", () => {
-  expect(logGroupOf("Api/AccessLog").get("RetentionInDays")).toBe(30);
+  expect(logGroupOf("Api/RequestLog").get("RetentionInDays")).toBe(30);
 });
 
 test("every log group deletes lines some day", () => {

@@ -49,17 +49,29 @@ function losses(before: TemplateJson, after: TemplateJson): string[] {
   return lost;
 }
 
+/**
+ * The access log before it had a class of its own, which no group can change. Where data is kept its lines stay until
+ * their retention ends.
+ */
+function lostOnPurpose({ Resources }: TemplateJson): string[] {
+  const id = "ApiAccessLog713001CC";
+  const group = Resources[id];
+  if (group === undefined) return [];
+  const impact = group.DeletionPolicy === "Delete" ? ResourceImpact.WILL_DESTROY : ResourceImpact.WILL_ORPHAN;
+  return [`${id} (AWS::Logs::LogGroup): ${impact}`];
+}
+
 describe("an upgrade from the last release", () => {
   const released = readReleased();
 
-  test.each(Object.keys(released))("%s: no resource is lost or replaced, and no stack has another name", (name) => {
+  test.each(Object.keys(released))("%s: nothing is lost but on purpose, and no stack has another name", (name) => {
     const deployment = deployments[name];
     if (deployment === undefined) throw new Error(`no deployment is named ${name}`);
     const before = released[name] ?? {};
     const after = templatesOf(deployment);
     expect(Object.keys(after)).toEqual(Object.keys(before));
     for (const [stack, template] of Object.entries(before)) {
-      expect(losses(template, after[stack] ?? { Resources: {} })).toEqual([]);
+      expect(losses(template, after[stack] ?? { Resources: {} })).toEqual(lostOnPurpose(template));
     }
   });
 

@@ -21,7 +21,9 @@ export async function printFunctionErrors(account: EmulatedAccount, stack: strin
 async function logGroups(account: EmulatedAccount, stack: string): Promise<string[]> {
   const client = new CloudFormationClient(clientOptions(account));
   const { StackResourceSummaries = [] } = await client.send(new ListStackResourcesCommand({ StackName: stack }));
-  return StackResourceSummaries.filter(({ ResourceType }) => ResourceType === "AWS::Logs::LogGroup").map(
-    ({ PhysicalResourceId }) => PhysicalResourceId ?? "",
+  return StackResourceSummaries.flatMap(({ ResourceType, LogicalResourceId = "", PhysicalResourceId = "" }) =>
+    ResourceType === "AWS::Logs::LogGroup" && !LogicalResourceId.startsWith("ApiRequestLog")
+      ? [PhysicalResourceId]
+      : [],
   );
 }

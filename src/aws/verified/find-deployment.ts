@@ -105,7 +105,10 @@ function described(
     stage: /^Offload (.+): service$/.exec(Description)?.[1] ?? deployment,
     isTraced: fire.OFFLOAD_TRACING === "1",
     containers: wake === undefined ? undefined : fromEnv(wake, ["containerService"]).containerService,
-    logGroups: namesOf("AWS::Logs::LogGroup"),
+    // The API's access log is of another class, and a query reads groups of one.
+    logGroups: resources.flatMap(({ type, id, name }) =>
+      type === "AWS::Logs::LogGroup" && !id.startsWith("ApiRequestLog") ? [name] : [],
+    ),
     workerLogs: workerLogs as AccountFacts["workerLogs"],
   };
   const functions = namesOf("AWS::Lambda::Function");

@@ -105,7 +105,9 @@ export function frontLines(scenario: Scenario, outcome: Outcome): CostLine[] {
     {
       what: "logs of requests",
       perMonth:
-        ((requests * (overhead.requestLogBytes + 2 * overhead.invocationLogBytes) + logBytes) * price.logs) / gb,
+        (requests * overhead.requestLogBytes * price.requestLogs +
+          (requests * 2 * overhead.invocationLogBytes + logBytes) * price.logs) /
+        gb,
     },
     { what: "DynamoDB: polls", perMonth: (polls * 0.5 * price.tableReads) / 1e6 },
     {

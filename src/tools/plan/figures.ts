@@ -71,6 +71,11 @@ export const prices = {
     source: "VPC pricing page: public IPv4 addresses; unchecked",
   },
   logs: { value: 0.5, unit: "per GB ingested", source: "CloudWatch pricing page; unchecked" },
+  requestLogs: {
+    value: 0.25,
+    unit: "per GB ingested, class Infrequent Access",
+    source: "CloudWatch pricing page: half of the standard class; unchecked",
+  },
   alarms: { value: 0.1, unit: "per metric of an alarm and month", source: "CloudWatch pricing page; unchecked" },
   dashboards: { value: 3.0, unit: "per dashboard and month", source: "CloudWatch pricing page; unchecked" },
   metrics: { value: 0.3, unit: "per custom metric and month", source: "CloudWatch pricing page; unchecked" },

@@ -83,10 +83,10 @@ const overheadSchema = z.strictObject({
   /**
    * Log bytes, including metrics, of a submit, of a task in a batch of submits, of an attempt and of a worker's batch.
    */
-  submitLogBytes: count.default(570),
-  batchTaskLogBytes: count.default(370),
-  attemptLogBytes: count.default(470),
-  batchLogBytes: count.default(520),
+  submitLogBytes: count.default(510),
+  batchTaskLogBytes: count.default(290),
+  attemptLogBytes: count.default(370),
+  batchLogBytes: count.default(500),
   /**
    * Billed time of a notice beside its webhook, and of a try of a webhook beside its receiver, in milliseconds; log
    * bytes of a try.
@@ -95,7 +95,7 @@ const overheadSchema = z.strictObject({
   tryMs: z.number().min(0).default(30),
   tryLogBytes: count.default(700),
   /** Log bytes of the access log for each request, and of Lambda for each invocation: it tells of failed ones only. */
-  requestLogBytes: count.default(500),
+  requestLogBytes: count.default(340),
   invocationLogBytes: count.default(0),
   /** Bytes of a record, new and settled, and of its entry in the tenant's index. */
   newRecordBytes: count.default(700),

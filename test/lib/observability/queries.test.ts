@@ -76,9 +76,9 @@ describe.each(Object.entries(queries))("%s", (name, { lines, text }) => {
     const groups = query?.list<unknown>("LogGroupNames").map((group) => inService(dev, group)) ?? [];
     const all = allOf(dev.service, "AWS::Logs::LogGroup").map((group) => group.name);
     const expected = {
-      access: ["Api/AccessLog"],
+      access: ["Api/RequestLog"],
       attempts: all.filter((group) => /Worker|Redrive/.test(group)),
-      functions: all.filter((group) => group !== "Api/AccessLog"),
+      functions: all.filter((group) => group !== "Api/RequestLog"),
     }[lines];
     expect(groups.sort()).toEqual(expected.sort());
   });

@@ -258,7 +258,7 @@ describe("the command", () => {
       ...{ share: 1, busiestKeyShare: 0.2, places: 3, startsPerSecond: 0.5, blockedKeys: 40 },
     });
     expect(await run(["plan", ...limits], terminal)).toBe(0);
-    expect(lines.out.join("")).toMatch(/looks at blocked keys \(fixed\) +\$1\.3/);
+    expect(lines.out.join("")).toMatch(/looks at blocked keys \(fixed\) +\$1\.2/);
   });
 
   test("the command prints each price and limit with its source", async () => {

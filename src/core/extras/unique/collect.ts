@@ -346,7 +346,7 @@ async function sendOwn(one: Collecting, list: ListRecord, holder: Holder | undef
     one.leavesTask = one.own !== undefined || !(await withdraw(ports, list));
     throw error;
   }
-  reportSubmitted(ports, list, envelope.message_id);
+  reportSubmitted(ports, list);
   return true;
 }
 

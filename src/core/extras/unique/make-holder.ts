@@ -49,7 +49,7 @@ export async function make(one: UniqueSubmit, found: Look, task: NewTask | undef
     one.leavesTask = one.own !== undefined || !(await withdraw(ports, record));
     throw error;
   }
-  reportSubmitted(ports, record, envelope.message_id);
+  reportSubmitted(ports, record);
   // Its message is sent: it runs, whatever comes of this call.
   one.leavesTask = waitsForTurn(record);
   if (ports.supersede === undefined) await endWaiters(ports, record, before);

@@ -30,9 +30,9 @@ export const taskFields = (record: TaskRecord) => {
 export const countedAs = (record: TaskRecord) => ({ tier: record.priority, type: record.type });
 
 /** Reports an accepted task. */
-export function reportSubmitted({ log, metrics }: ReportPorts, record: TaskRecord, messageId: string): void {
+export function reportSubmitted({ log, metrics }: ReportPorts, record: TaskRecord): void {
   metrics.add("submitted", 1, countedAs(record));
-  log.info("task submitted", { ...taskFields(record), message_id: messageId, outcome: "submitted" });
+  log.info("task submitted", { ...taskFields(record), outcome: "submitted" });
 }
 
 /** Reports the start of an attempt. Its line has level debug: the line of the attempt's end says the same and more. */

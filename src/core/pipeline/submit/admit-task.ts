@@ -118,7 +118,7 @@ export async function sendFirst(
     }
     throw error;
   }
-  reportSubmitted(ports, record, envelope.message_id);
+  reportSubmitted(ports, record);
   return { record, replayed: false };
 }
 

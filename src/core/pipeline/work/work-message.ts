@@ -247,7 +247,6 @@ function messageFields({ envelope, delivery }: TaskMessage) {
   const trace_id = traceIdOf(envelope.traceparent);
   return {
     task_id: envelope.task_id,
-    message_id: envelope.message_id,
     tenant_id: envelope.tenant_id,
     type: envelope.type,
     tier: delivery.tier,

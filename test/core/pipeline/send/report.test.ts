@@ -41,7 +41,6 @@ describe("log lines and counts of each transition", () => {
       message: "attempt settled",
       fields: {
         task_id: record.task_id,
-        message_id: expect.any(String),
         tenant_id: "acme",
         type: "test.task",
         tier: "normal",
