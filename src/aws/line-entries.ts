@@ -1,6 +1,7 @@
+import { shardOf } from "../core/extras/limits/place-book.ts";
 import type { Envelope } from "../core/model/envelope.ts";
 import { WrittenLater } from "../core/model/errors.ts";
-import { isOfLimit, shardOf } from "../core/model/wait-queue.ts";
+import { isOfLimit } from "../core/model/wait-queue.ts";
 import { tiers } from "../core/model/words.ts";
 import type { Sharded, Wait, WaitingEntry, WaitingKey, WaitingTask } from "../core/ports/flow.ts";
 import { bytesOf, unitBytes } from "../util/item-bytes.ts";

@@ -1,4 +1,4 @@
-import { orderOf, shardOf } from "../core/model/wait-queue.ts";
+import { orderOf, shardOf } from "../core/extras/limits/place-book.ts";
 import type {
   CountedTokens,
   NextCheck,

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { allShards, shardOf } from "../../src/core/extras/limits/place-book.ts";
 import { type Envelope, largestEnvelopeBytes } from "../../src/core/model/envelope.ts";
-import { allShards, shardOf } from "../../src/core/model/wait-queue.ts";
 import type { Wait, WaitingTask, WaitQueues } from "../../src/core/ports/flow.ts";
 import { describeChecks, describePlaces, describeStarts, newLine, newPause, untilMs } from "./line-states.ts";
 

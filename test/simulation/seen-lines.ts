@@ -1,4 +1,4 @@
-import { allShards, shardOf } from "../../src/core/model/wait-queue.ts";
+import { allShards, shardOf } from "../../src/core/extras/limits/place-book.ts";
 import type {
   CountedTokens,
   Successor,

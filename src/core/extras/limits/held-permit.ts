@@ -1,5 +1,5 @@
 import type { TaskKey } from "../../model/record.ts";
-import { allShards, type WaitQueue } from "../../model/wait-queue.ts";
+import type { WaitQueue } from "../../model/wait-queue.ts";
 import type { Tier } from "../../model/words.ts";
 import type { WaitingEntry } from "../../ports/flow.ts";
 import type { TaskType } from "../../task/task.ts";
@@ -7,7 +7,7 @@ import type { AcquiredPermit } from "./acquire.ts";
 import { isIdle } from "./admit-by-permits.ts";
 import { handOver } from "./advance.ts";
 import { permitsOf } from "./limit-lines.ts";
-import { takenUntilMs } from "./place-book.ts";
+import { allShards, takenUntilMs } from "./place-book.ts";
 import { bucketCount, bucketName, firstOfAny, firstOfShard, firstTasks, isSharded } from "./shards.ts";
 import { keepsTurn } from "./strict-order.ts";
 import { keepSeen, orWarn } from "./sure-write.ts";

@@ -1,5 +1,5 @@
+import { createHash } from "../../../util/node-crypto.ts";
 import { leaseSeconds } from "../../model/change.ts";
-import { allShards, orderOf } from "../../model/wait-queue.ts";
 import type { CountedTokens, WaitingKey, WaitQueues } from "../../ports/flow.ts";
 import type { Clock } from "../../ports/tasks.ts";
 
@@ -79,6 +79,21 @@ interface Front {
   seenMs: number;
   countedMs: number;
 }
+
+/** The shards of a limit's line: 0, and those of a line whose limit is large. */
+export const allShards: readonly number[] = Array.from({ length: 16 }, (_, shard) => shard);
+
+/** The shard of a task in a line whose limit is large: 1 to 15. */
+export const shardOf = (taskId: string): number => 1 + (numberOf(`shard ${taskId}`) % (allShards.length - 1));
+
+/** Any shard: that of a task which joined before its line was sharded, too. */
+export const anyShard = (salt: string): number => numberOf(`any ${salt}`) % allShards.length;
+
+/** A number of 32 bits that a text gives at random. */
+export const numberOf = (text: string): number => createHash("md5").update(text).digest().readUInt32BE();
+
+/** The order of a task in its line: texts compare as the tasks follow each other. */
+export const orderOf = ({ createdAt, taskId }: WaitingKey): string => `${createdAt}#${taskId}`;
 
 /**
  * The places of tasks in lines, as one process knows them. A count reads whole entries, so a process makes one a

@@ -1,10 +1,11 @@
 import { inLanes } from "../../../util/in-lanes.ts";
 import { leaseSeconds, longestLeaseSeconds } from "../../model/change.ts";
 import type { Ticket } from "../../model/envelope.ts";
-import { numberOf, type WaitQueue } from "../../model/wait-queue.ts";
+import type { WaitQueue } from "../../model/wait-queue.ts";
 import type { WaitingEntry, WaitingTask } from "../../ports/flow.ts";
 import type { PassedPermit, TaskMessage } from "../../task/puller.ts";
 import type { LimitedType } from "../../task/type-limits.ts";
+import { numberOf } from "./place-book.ts";
 import { bucketCount, type Sizes } from "./shards.ts";
 import type { WaitQueuePorts } from "./wait-queue-ports.ts";
 

@@ -1,10 +1,11 @@
 import { isThrottled } from "../../model/errors.ts";
-import { allShards, anyShard, isOfLimit, numberOf, shardOf, type WaitQueue } from "../../model/wait-queue.ts";
+import { isOfLimit, type WaitQueue } from "../../model/wait-queue.ts";
 import type { WaitingEntry, WaitingTask, WaitQueueState, WaitQueues } from "../../ports/flow.ts";
 import type { Clock } from "../../ports/tasks.ts";
 import { type LimitedType, permitsPerUnit, strictOf } from "../../task/type-limits.ts";
 import type { FlowBook } from "./flow-book.ts";
 import { paceOf, permitsOf } from "./limit-lines.ts";
+import { allShards, anyShard, numberOf, shardOf } from "./place-book.ts";
 import type { LookContext, WaitQueuePorts } from "./wait-queue-ports.ts";
 
 /**

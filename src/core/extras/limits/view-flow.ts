@@ -1,5 +1,5 @@
 import { iso } from "../../model/record.ts";
-import { allShards, allTenants, breakerName, lineOf, pauseName, type WaitQueue } from "../../model/wait-queue.ts";
+import { allTenants, breakerName, lineOf, pauseName, type WaitQueue } from "../../model/wait-queue.ts";
 import {
   type Breaker,
   type FlowSetting,
@@ -10,6 +10,7 @@ import {
   type WaitQueues,
 } from "../../ports/flow.ts";
 import { isOver } from "./limit-lines.ts";
+import { allShards } from "./place-book.ts";
 
 export interface SharingView {
   /** True when tasks with equal keys share the limit. False: all tasks of the type. */

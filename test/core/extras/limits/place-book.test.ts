@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { PlaceBook } from "../../../../src/core/extras/limits/place-book.ts";
-import { orderOf } from "../../../../src/core/model/wait-queue.ts";
+import { orderOf, PlaceBook } from "../../../../src/core/extras/limits/place-book.ts";
 import { FakeClock } from "../../../../src/memory/clock.ts";
 
 const task = (second: number) => ({ createdAt: new Date(second * 1000).toISOString(), taskId: `t${second}` });

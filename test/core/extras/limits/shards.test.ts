@@ -1,9 +1,10 @@
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { advance } from "../../../../src/core/extras/limits/advance.ts";
+import { allShards, shardOf } from "../../../../src/core/extras/limits/place-book.ts";
 import { markSharded, unmark } from "../../../../src/core/extras/limits/shards.ts";
 import { PortUnavailable } from "../../../../src/core/model/errors.ts";
-import { allShards, shardOf, type WaitQueue } from "../../../../src/core/model/wait-queue.ts";
+import type { WaitQueue } from "../../../../src/core/model/wait-queue.ts";
 import type { WaitingTask } from "../../../../src/core/ports/flow.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
 import { memoryPipeline } from "../../../support/memory-pipeline.ts";
