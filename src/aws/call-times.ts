@@ -69,7 +69,12 @@ export const callTime: CallTime = { within, apart: (work) => apart(work) };
 const stopMarginMs = 2_000;
 
 /** The present call, or the present invocation. `untilMs`: epoch milliseconds at which all calls must have ended. */
-type Present = CallTimes & { readonly untilMs: number; readonly signal?: AbortSignal };
+type Present = CallTimes & {
+  readonly untilMs: number;
+  readonly signal?: AbortSignal;
+  /** The time is that of one call already. */
+  readonly isOneCall?: true;
+};
 
 const store = new AsyncLocalStorage<Present>();
 const present = (): Present => store.getStore() ?? presentOf(usualTimes, Number.POSITIVE_INFINITY);
@@ -99,8 +104,10 @@ export function waiting<T>(waitMs: number, signal: AbortSignal, work: () => Prom
 
 /** Bounds the time of work to that of one call, also when it makes several. */
 export function asOneCall<T>(work: () => Promise<T>): Promise<T> {
-  const { callMs, untilMs, ...rest } = present();
-  return store.run({ ...rest, callMs, untilMs: Math.min(untilMs, Date.now() + callMs) }, work);
+  const now = present();
+  if (now.isOneCall) return work();
+  const untilMs = Math.min(now.untilMs, Date.now() + now.callMs);
+  return store.run({ ...now, untilMs, isOneCall: true }, work);
 }
 
 /** Bounds the time of each of a client's calls, with all its tries. */

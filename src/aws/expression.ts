@@ -14,6 +14,10 @@ export interface IndexKeys {
   remove?: readonly string[];
 }
 
+/** Placeholders that were made before, of fields and of values: V8 is slow with names that are made anew. */
+const fieldPlaceholders = new Map<string, string>();
+const valuePlaceholders: string[] = [];
+
 /** Collects names and values under unique placeholders. */
 class Placeholders {
   readonly names: Record<string, string> = {};
@@ -21,7 +25,8 @@ class Placeholders {
   #count = 0;
 
   name(field: string): string {
-    const placeholder = `#${field}`;
+    const placeholder = fieldPlaceholders.get(field) ?? `#${field}`;
+    fieldPlaceholders.set(field, placeholder);
     this.names[placeholder] = field;
     return placeholder;
   }
@@ -31,38 +36,44 @@ class Placeholders {
   }
 
   value(value: unknown): string {
-    const placeholder = `:v${this.#count++}`;
+    const placeholder = valuePlaceholders[this.#count] ?? `:v${this.#count}`;
+    valuePlaceholders[this.#count] = placeholder;
     this.values[placeholder] = value;
+    this.#count += 1;
     return placeholder;
   }
 }
 
 /** Translates a change to an update. Its condition also requires that the record exists. */
-export function updateOf(change: Change, keys: IndexKeys = {}): UpdateExpression {
+export function updateOf({ when, set, append, add = {}, remove = [] }: Change, keys: IndexKeys = {}): UpdateExpression {
   const place = new Placeholders();
-  const conditions = Object.entries(change.when).map(([field, test]) => conditionOf(place, field, test));
-  const { append, set } = change;
+  let condition = `attribute_exists(${place.name("pk")})`;
+  for (const [field, test] of Object.entries(when)) condition += ` AND ${conditionOf(place, field, test)}`;
+  const sets: string[] = [];
+  const assign = (fields: object) => {
+    for (const [field, value] of Object.entries(fields))
+      if (value !== undefined) sets.push(`${place.name(field)} = ${place.value(value)}`);
+  };
   // One update cannot both set a list and append to it.
-  const replaces = append !== undefined && set?.history !== undefined ? { history: [...set.history, append] } : {};
-  const sets = Object.entries({ ...set, ...replaces, ...keys.set })
-    .filter(([, value]) => value !== undefined)
-    .map(([field, value]) => `${place.name(field)} = ${place.value(value)}`);
+  assign(
+    append !== undefined && set?.history !== undefined ? { ...set, history: [...set.history, append] } : (set ?? {}),
+  );
+  if (keys.set !== undefined) assign(keys.set);
   if (append !== undefined && set?.history === undefined) {
     const history = place.name("history");
     sets.push(`${history} = list_append(${history}, ${place.value([append])})`);
   }
-  for (const [field, by] of Object.entries(change.add ?? {})) {
+  for (const [field, by] of Object.entries(add)) {
     const name = place.name(field);
     sets.push(`${name} = if_not_exists(${name}, ${place.value(0)}) + ${place.value(by)}`);
   }
-  const removes = [...(change.remove ?? []), ...(keys.remove ?? [])].map((field) => place.name(field));
-  const clauses = [
-    ...(sets.length > 0 ? [`SET ${sets.join(", ")}`] : []),
-    ...(removes.length > 0 ? [`REMOVE ${removes.join(", ")}`] : []),
-  ];
+  const removes: string[] = [];
+  for (const field of remove) removes.push(place.name(field));
+  for (const field of keys.remove ?? []) removes.push(place.name(field));
+  const clauses = [sets.length > 0 && `SET ${sets.join(", ")}`, removes.length > 0 && `REMOVE ${removes.join(", ")}`];
   return {
-    UpdateExpression: clauses.join(" "),
-    ConditionExpression: [`attribute_exists(${place.name("pk")})`, ...conditions].join(" AND "),
+    UpdateExpression: clauses.filter(Boolean).join(" "),
+    ConditionExpression: condition,
     ExpressionAttributeNames: place.names,
     ...(place.hasValues ? { ExpressionAttributeValues: place.values } : {}),
   };

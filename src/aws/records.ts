@@ -5,22 +5,23 @@ import { asOneCall } from "./call-times.ts";
 import type { Consistency, DynamoTable } from "./dynamo-table.ts";
 import { type IndexKeys, updateOf } from "./expression.ts";
 import { getMany } from "./get-many.ts";
+import { lazyPort } from "./lazy-port.ts";
 import { ListShards } from "./list-shards.ts";
 import { partOf, recordOf, storedFields, storedPart } from "./record-items.ts";
-import { RecordLists } from "./record-lists.ts";
 import { deadLetterKeys, keys, listKeys, retryingKeys } from "./table.ts";
 
 /** The records in DynamoDB. */
 export class DynamoRecords implements Records {
   readonly #table: DynamoTable;
   readonly #shards: ListShards;
-  readonly #lists: RecordLists;
+  readonly #lists: Pick<Records, "list" | "listDeadLetters">;
 
   /** @param listShards Number of shards for the lists' new entries. Default: 1. */
   constructor(table: DynamoTable, listShards = 1) {
     this.#table = table;
     this.#shards = new ListShards(table, listShards);
-    this.#lists = new RecordLists(table, this.#shards);
+    // Only lists need it.
+    this.#lists = lazyPort(async () => new (await import("./record-lists.ts")).RecordLists(table, this.#shards));
   }
 
   async create(record: TaskRecord, nowIso: string): Promise<TaskRecord | undefined> {

@@ -295,7 +295,7 @@ export const retryingKeys = ({ task_id }: TaskKey, tier: Tier): Record<string, s
 export const failedDeliveries = (tenantId: string): string => `failed-deliveries#${tenantId}`;
 
 /** All attributes that are keys and not fields of a record. */
-export const keyAttributes = [
+export const keyAttributes: ReadonlySet<string> = new Set([
   "pk",
   "sk",
   "tenant_pk",
@@ -304,4 +304,4 @@ export const keyAttributes = [
   "principal_sk",
   "dead_letter_pk",
   "dead_letter_sk",
-] as const;
+]);

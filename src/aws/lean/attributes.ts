@@ -62,10 +62,10 @@ function numberText(value: number): string {
   return String(value);
 }
 
-/** Converts DynamoDB's JSON to a plain object. */
-export function fromAttributes(attributes: AttributeMap): Record<string, unknown> {
-  const item: Record<string, unknown> = {};
-  for (const name of Object.keys(attributes)) setOwn(item, name, fromAttribute(attributes[name] as AttributeValue));
+/** Converts parsed DynamoDB's JSON to a plain object, in its place: V8 copies what it has parsed faster. */
+export function fromAttributes(parsed: AttributeMap): Record<string, unknown> {
+  const item: Record<string, unknown> = parsed;
+  for (const name of Object.keys(parsed)) item[name] = fromAttribute(parsed[name] as AttributeValue);
   return item;
 }
 

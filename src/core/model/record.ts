@@ -1,8 +1,11 @@
+import { iso } from "../../util/iso.ts";
 import type { ErrorKind } from "./errors.ts";
 import type { Counts } from "./family-node.ts";
 import type { StoredFile } from "./stored-file.ts";
 import type { WaitingFor } from "./suspension.ts";
 import { type AttemptOutcome, isTerminal, type Status, type Tier } from "./words.ts";
+
+export { iso };
 
 /** Webhook that a task's submitter asked for. */
 export interface Callback {
@@ -366,9 +369,6 @@ export function statusAt(record: TaskRecord, nowIso: string): Status {
 
 /** True when the task has ended at a given time. */
 export const hasEnded = (record: TaskRecord, nowMs: number): boolean => isTerminal(statusAt(record, iso(nowMs)));
-
-/** Formats epoch milliseconds as ISO 8601 UTC with milliseconds. */
-export const iso = (epochMs: number): string => new Date(epochMs).toISOString();
 
 /**
  * The first millisecond after the year 9999. Times from it on, or before the year 0, have another form in ISO 8601,

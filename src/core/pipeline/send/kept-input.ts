@@ -22,9 +22,9 @@ const isFree = (itemBytes: number, moreBytes: number): boolean =>
 
 /** A record with its keys, in bytes of the table. The result is stored as JSON text. */
 export function recordBytesOf(record: TaskRecord): number {
-  const { result, ...rest } = record;
-  const resultBytes = result === undefined ? 0 : "result".length + Buffer.byteLength(JSON.stringify(result));
-  return itemBytesOf(rest) + resultBytes + keyBytesOf(record);
+  const { result } = record;
+  const item = result === undefined ? record : { ...record, result: JSON.stringify(result) };
+  return itemBytesOf(item) + keyBytesOf(record);
 }
 
 /** The bytes of `pk`, `sk`, `tenant_pk` and `tenant_sk` without ids, and of `principal_pk` and `principal_sk`. */

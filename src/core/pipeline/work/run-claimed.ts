@@ -43,11 +43,11 @@ const dayMs = 86_400_000;
 export const runClaimed = (ports: RunPorts, visibility: Visibility, message: Claimed): Promise<Verdict> =>
   ports.tracing.span(spanOf(message, message.record), async (span) => {
     const { type, permit } = message;
-    const log = ports.log.with({ attempt: message.record.attempts });
-    const notified = extras.changed({ ...ports, log }, message.record, "processing");
-    const { record, envelope, ended: ran, isAbandoned } = await run({ ...ports, log }, visibility, message, span);
+    const own = { ...ports, log: ports.log.with({ attempt: message.record.attempts }) };
+    const notified = extras.changed(own, message.record, "processing");
+    const { record, envelope, ended: ran, isAbandoned } = await run(own, visibility, message, span);
     const later = ran.how === "threw" && ran.error instanceof WrittenLater && ran.error;
-    const ended = later ? untilLaterRelease({ ...ports, log }, later) : ran;
+    const ended = later ? untilLaterRelease(own, later) : ran;
     permit?.handlerEnded();
     const thrown = await lookAt(ports, type, ended);
     await notified;

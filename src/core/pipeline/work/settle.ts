@@ -77,10 +77,7 @@ async function settleCompleted(
     return ports.records.change(record, {
       when: { ...fence(record), ...sameRetention(record), cancel_requested_at: { absent: true } },
       set: { status: "completed", updated_at: now, ...ended, shown_input },
-      remove: [
-        ...(["lease_until", "lease_token", "error", "error_type", "error_kind", "needs_review"] as const),
-        ...(shown_input === undefined ? (["shown_input"] as const) : []),
-      ],
+      remove: shown_input === undefined ? [...removedAtEnd, "shown_input"] : removedAtEnd,
       append: attempt,
     });
   });
@@ -89,12 +86,19 @@ async function settleCompleted(
   return settled;
 }
 
-/** A record as it ends, without its input. */
-function recordAtEnd(record: TaskRecord, ended: object, attempt: Attempt): TaskRecord {
-  const { shown_input: _, lease_until: _until, lease_token: _token, needs_review: _review, ...rest } = record;
-  const { error: _error, error_type: _type, error_kind: _kind, ...completed } = rest;
-  return { ...completed, ...ended, status: "completed", history: [...record.history, attempt] };
-}
+/** The fields that the end of a task removes. */
+const removedAtEnd = ["lease_until", "lease_token", "error", "error_type", "error_kind", "needs_review"] as const;
+
+const absentAtEnd: object = Object.fromEntries([...removedAtEnd, "shown_input"].map((field) => [field, undefined]));
+
+/** A record as it ends, without its input: what is removed is undefined in it. */
+const recordAtEnd = (record: TaskRecord, ended: object, attempt: Attempt): TaskRecord => ({
+  ...record,
+  ...absentAtEnd,
+  ...ended,
+  status: "completed",
+  history: [...record.history, attempt],
+});
 
 async function settleCancelled(
   ports: SettlePorts,
