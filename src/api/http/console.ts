@@ -89,7 +89,7 @@ export function consoleApi(ports: ConsolePorts): Router {
   const readConsoleFile = (call: Call) => answer(call, call.req.params.file ?? "");
   const api = apiOf("console", ports, { readConsole, readConsoleFile });
   // In a gateway a step in braces also matches empty text.
-  api.get("/console/", readConsole);
+  api.on("GET", "/console/", readConsole);
   return api;
 }
 

@@ -45,18 +45,6 @@ export class Router {
     }
   }
 
-  get(path: string, handler: RouteHandler): void {
-    this.on("GET", path, handler);
-  }
-
-  post(path: string, handler: RouteHandler): void {
-    this.on("POST", path, handler);
-  }
-
-  delete(path: string, handler: RouteHandler): void {
-    this.on("DELETE", path, handler);
-  }
-
   /** @param path The request's path, in which a step may be encoded. */
   answer(event: GatewayEvent, path = event.rawPath): Promise<ApiResponse> {
     const method = methodOf(event);

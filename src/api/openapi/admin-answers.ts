@@ -14,7 +14,7 @@ viewOf<Caller>()("Identity", {
   inputs: z.literal(true).optional().describe("A viewer that may read inputs and logs. Absent for all others."),
 });
 
-const keyFields = {
+const key = viewOf<KeyInfo>()("Key", {
   key_id: text.describe("Id of the key: the principal of its requests."),
   tenant_id: text.describe("Tenant of the key."),
   role: z.enum(roles).describe("Role of the key."),
@@ -24,11 +24,9 @@ const keyFields = {
   last_used_at: timeOrNull.describe("Up to ten minutes before the last use. Null: not used yet."),
   expires_at: timeOrNull.describe("Null: it does not expire."),
   revoked_at: timeOrNull.describe("Null: it is not revoked."),
-};
+});
 
-const key = viewOf<KeyInfo>()("Key", keyFields);
-
-viewOf<KeyInfo & { key: string }>()("NewKey", { ...keyFields, key: text.describe("The key. It is not shown again.") });
+viewOf<KeyInfo & { key: string }>()("NewKey", { ...key.shape, key: text.describe("The key. It is not shown again.") });
 
 object("KeyList", { keys: z.array(key).describe("Oldest first, also revoked and expired.") });
 

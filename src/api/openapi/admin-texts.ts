@@ -1,12 +1,10 @@
 import { auditListSchema } from "../http/audit.ts";
 import { metricsSchema } from "../http/metrics.ts";
-import type { AnyRouteName } from "../http/routes.ts";
 import { tenantListSchema } from "../http/tenant-routes.ts";
-import { notModified, page } from "./answer-parts.ts";
-import type { RouteText } from "./route-text.ts";
+import { described, notModified, page } from "./describe.ts";
 
 /** The routes of the service, and of what it measured and noted. */
-export const serviceTexts = {
+export const serviceTexts = described("service", {
   readHealth: {
     summary: "Check the service",
     answers: { 200: ["Health", "A submit would work.", []] },
@@ -49,10 +47,10 @@ export const serviceTexts = {
     query: auditListSchema,
     answers: { 200: ["AuditList", "One page of entries."] },
   },
-} as const satisfies Partial<Record<AnyRouteName, RouteText>>;
+});
 
 /** The routes of tenants and keys. */
-export const tenantTexts = {
+export const tenantTexts = described("tenants", {
   listKeys: {
     summary: "List the API keys of a tenant",
     description: "Of the caller's tenant, or of the one that `tenant` names. The list never has their secrets.",
@@ -66,4 +64,4 @@ export const tenantTexts = {
     query: tenantListSchema,
     answers: { 200: ["TenantList", "One page of tenants."] },
   },
-} as const satisfies Partial<Record<AnyRouteName, RouteText>>;
+});

@@ -1,16 +1,14 @@
 import { discardSchema, replaySchema } from "../http/bulk.ts";
 import { cancelTasksSchema, retryTasksSchema, runTasksNowSchema } from "../http/bulk-tasks.ts";
 import { letterGroupsSchema, letterListSchema } from "../http/dead-letters.ts";
-import type { AnyRouteName } from "../http/routes.ts";
-import { operationAnswers, page } from "./answer-parts.ts";
+import { described, operationAnswers, page } from "./describe.ts";
 import { withName } from "./json-schema.ts";
-import type { RouteText } from "./route-text.ts";
 
 const selected =
   "Give either `task_ids` or `filter`. A filter reads at most 10,000 tasks. If its time span has more, narrow `created_after` and `created_before`.";
 
 /** The routes that act on many tasks, and the route that reads an operation. */
-export const operationTexts = {
+export const operationTexts = described("operations", {
   readOperation: {
     summary: "Read the progress of an operation",
     role: "viewer",
@@ -41,10 +39,10 @@ export const operationTexts = {
     example: { filter: { type: "mail.send", retrying: true }, per_second: 10 },
     answers: operationAnswers,
   },
-} as const satisfies Partial<Record<AnyRouteName, RouteText>>;
+});
 
 /** The routes of dead letters. */
-export const letterTexts = {
+export const letterTexts = described("dead letters", {
   listDeadLetters: {
     summary: "List tasks that failed permanently, newest first",
     description: page,
@@ -79,4 +77,4 @@ export const letterTexts = {
     example: { filter: { failed_before: "2027-01-01" }, dry_run: true },
     answers: operationAnswers,
   },
-} as const satisfies Partial<Record<AnyRouteName, RouteText>>;
+});

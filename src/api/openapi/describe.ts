@@ -1,12 +1,48 @@
 import type { ProblemCode } from "../../core/model/problem.ts";
 import type { Act, Meaning, Tag, Text } from "../acts/act.ts";
 import { nothing } from "../http/act-handlers.ts";
+import type { AnyRouteName } from "../http/routes.ts";
 import { withName } from "./json-schema.ts";
 import { headerNamesOf } from "./parts.ts";
 import type { Answer, Description, RouteText } from "./route-text.ts";
 
 /** Body of a request without input. */
 export const emptyBody = withName("Nothing", nothing.describe("An empty object."));
+
+/** Problems of a submit that passed the checks of its body. */
+export const submitProblems = [
+  "unknown_task_type",
+  "idempotency_key_reused",
+  "rate_limited",
+  "quota_exceeded",
+  "queue_full",
+] as const;
+
+export const acceptedTask: Answer = {
+  description: "The task is accepted. Poll it after `Retry-After` seconds.",
+  body: "Accepted",
+  headers: ["Content-Location", "Retry-After", "Cache-Control"],
+  optionalHeaders: ["Idempotent-Replayed"],
+  links: { id: "task_id", to: ["readTask", "readResult", "listAttempts", "cancelTask", "extendTask"] },
+};
+
+export const notModified: Answer = {
+  description: "The document has the given `ETag`.",
+  headers: ["ETag", "Cache-Control"],
+  optionalHeaders: ["Retry-After"],
+};
+
+export const page = "A page may be short. Only `next_cursor: null` ends the list.";
+
+export const operationAnswers = {
+  200: ["DryRun", "`dry_run`: the number of matches."],
+  202: {
+    description: "The operation is accepted. `Content-Location` is its path.",
+    body: "OperationAccepted",
+    headers: ["Content-Location", "Retry-After", "Cache-Control"],
+    links: { id: "operation_id", to: ["readOperation", "cancelOperation"] },
+  },
+} as const;
 
 /** A file of `src/api/acts`, apart from its rows. */
 interface Acts<Name extends string> {
@@ -22,7 +58,7 @@ export function describedActs<Name extends string>(usual: Tag, { acts, texts }: 
 }
 
 /** The whole descriptions of routes of one part of the document. */
-export const described = <Name extends string>(
+export const described = <Name extends AnyRouteName>(
   tag: Tag,
   texts: Readonly<Record<Name, RouteText>>,
 ): Record<Name, Description> => ofEach<Name, RouteText, Description>(texts, (text) => whole(tag, text));

@@ -10,7 +10,7 @@ import { files as acts } from "../acts/index.ts";
 import type { ApiRouteName } from "../http/routes.ts";
 import { serviceTexts, tenantTexts } from "./admin-texts.ts";
 import { letterTexts, operationTexts } from "./bulk-texts.ts";
-import { described, describedActs } from "./describe.ts";
+import { describedActs } from "./describe.ts";
 import type { Description } from "./route-text.ts";
 import { scheduleTexts } from "./schedule-texts.ts";
 import { taskTexts } from "./task-texts.ts";
@@ -27,11 +27,11 @@ export const descriptions: Readonly<Record<ApiRouteName, Description>> = {
   ...describedActs("tenants", acts.tenants),
   ...describedActs("tenants", acts.keys),
   ...describedActs("schedules", acts.schedules),
-  ...described("tasks", taskTexts),
-  ...described("schedules", scheduleTexts),
-  ...described("dead letters", letterTexts),
-  ...described("operations", operationTexts),
-  ...described("webhooks", webhookTexts),
-  ...described("service", serviceTexts),
-  ...described("tenants", tenantTexts),
+  ...taskTexts,
+  ...scheduleTexts,
+  ...letterTexts,
+  ...operationTexts,
+  ...webhookTexts,
+  ...serviceTexts,
+  ...tenantTexts,
 };

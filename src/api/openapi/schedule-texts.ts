@@ -1,10 +1,8 @@
 import { definitionSchema, previewSchema } from "../../core/schedules/definition.ts";
-import type { AnyRouteName } from "../http/routes.ts";
 import { countSchema, scheduleListSchema } from "../http/schedule-routes.ts";
-import { acceptedTask, page, submitProblems } from "./answer-parts.ts";
-import { emptyBody } from "./describe.ts";
+import { acceptedTask, described, emptyBody, page, submitProblems } from "./describe.ts";
 import { withName } from "./json-schema.ts";
-import type { Answer, RouteText } from "./route-text.ts";
+import type { Answer } from "./route-text.ts";
 
 const created = (description: string): Answer => ({
   description,
@@ -17,7 +15,7 @@ const created = (description: string): Answer => ({
 });
 
 /** The routes of schedules. */
-export const scheduleTexts = {
+export const scheduleTexts = described("schedules", {
   listSchedules: {
     summary: "List schedules",
     description: `The schedules of the app's code come first, with \`source: code\`, then those that clients made. ${page}`,
@@ -68,4 +66,4 @@ export const scheduleTexts = {
     answers: { 202: acceptedTask },
     problems: submitProblems,
   },
-} as const satisfies Partial<Record<AnyRouteName, RouteText>>;
+});

@@ -4,11 +4,9 @@ import { channelSchema } from "../../core/notify/open-channel.ts";
 import { batchSchema, idempotencyKeySchema, maxEntries, submitFields } from "../../core/pipeline/submit/submit-body.ts";
 import { logListSchema } from "../http/logs.ts";
 import { taskListSchema } from "../http/query.ts";
-import type { AnyRouteName } from "../http/routes.ts";
 import { childListSchema } from "../http/task-list.ts";
-import { acceptedTask, notModified, page, submitProblems } from "./answer-parts.ts";
+import { acceptedTask, described, notModified, page, submitProblems } from "./describe.ts";
 import { withName } from "./json-schema.ts";
-import type { RouteText } from "./route-text.ts";
 
 const batchBody = withName(
   "Batch",
@@ -29,7 +27,7 @@ const signalProblems = ["invalid_input", "conflict", "quota_exceeded", "rate_lim
 const linkPage = (description: string) => ({ description, body: "page", headers: ["Cache-Control"] }) as const;
 
 /** The routes of tasks. */
-export const taskTexts = {
+export const taskTexts = described("tasks", {
   submitTask: {
     summary: "Submit a task",
     description:
@@ -167,4 +165,4 @@ export const taskTexts = {
     answers: { 201: ["Channel", "The channel is open for one connection."] },
     problems: ["not_found", "rate_limited"],
   },
-} as const satisfies Partial<Record<AnyRouteName, RouteText>>;
+});

@@ -63,7 +63,7 @@ viewOf<WebhookSecret>()("WebhookSecret", {
 
 const receiverId = id.describe("Id of the receiver.");
 
-const receiverFields = {
+const receiver = viewOf<Omit<ReceiverView, "tenant_id">>()("Receiver", {
   webhook_id: receiverId,
   url: text.describe("Where its webhooks are sent."),
   events: z.array(z.enum(receiverEvents)).describe("The ends of tasks that it is told of."),
@@ -76,12 +76,10 @@ const receiverFields = {
   created_by: text.describe("Principal that created it."),
   created_at: time.describe("Time of its creation."),
   updated_at: time.describe("Time of the last change, also of its health."),
-};
-
-const receiver = viewOf<Omit<ReceiverView, "tenant_id">>()("Receiver", receiverFields);
+});
 
 object("CreatedReceiver", {
-  ...receiverFields,
+  ...receiver.shape,
   secret: text.describe("Signs its webhooks: `whsec_` and base64. Shown once."),
 });
 

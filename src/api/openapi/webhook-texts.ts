@@ -1,12 +1,10 @@
 import { deliveryListSchema } from "../http/deliveries.ts";
 import { receiverDeliveryListSchema, receiverListSchema, replayDeliveriesSchema } from "../http/receiver-routes.ts";
-import type { AnyRouteName } from "../http/routes.ts";
-import { operationAnswers, page } from "./answer-parts.ts";
+import { described, operationAnswers, page } from "./describe.ts";
 import { withName } from "./json-schema.ts";
-import type { RouteText } from "./route-text.ts";
 
 /** The routes of webhooks. */
-export const webhookTexts = {
+export const webhookTexts = described("webhooks", {
   listDeliveries: {
     summary: "List the tries of a task's webhooks",
     description: "Oldest first. A task that was retried has one webhook for each of its ends.",
@@ -48,4 +46,4 @@ export const webhookTexts = {
     answers: operationAnswers,
     problems: ["rate_limited"],
   },
-} as const satisfies Partial<Record<AnyRouteName, RouteText>>;
+});

@@ -21,11 +21,11 @@ const eventSchema = z.strictObject({
 
 /** Adds `/_local/events` to the routes that only the local server has: it lists the newest events, and puts one in. */
 export function addEventRoutes(api: ReturnType<typeof createRouter>, log: EventLog): void {
-  api.get(path, (call) => {
+  api.on("GET", path, (call) => {
     call.header("cache-control", "no-store");
     return call.json({ events: log.newest() });
   });
-  api.post(path, async (call) => {
+  api.on("POST", path, async (call) => {
     const event = parseInput(eventSchema, await jsonBody(call));
     return call.json({ id: log.put(event) }, 202);
   });

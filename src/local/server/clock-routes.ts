@@ -52,16 +52,16 @@ export interface MovedView extends ClockView {
 
 /** Adds the routes of the server's clock: what it says, its moves, and the end of a move. */
 export function addClockRoutes(api: ReturnType<typeof createRouter>, clock: ServerClock): void {
-  api.get(clockPath, (call) => {
+  api.on("GET", clockPath, (call) => {
     call.header("cache-control", "no-store");
     return call.json(viewOf(clock.moving));
   });
-  api.get(followPath, async (call) => {
+  api.on("GET", followPath, async (call) => {
     const ask = parseInput(askSchema, call.req.query);
     call.header("cache-control", "no-store");
     return call.json({ ahead_ms: await answerDistant(ask, movedMs()) });
   });
-  api.post(clockPath, async (call) => {
+  api.on("POST", clockPath, async (call) => {
     const { advance_seconds: seconds, at, reset } = parseInput(bodySchema, await jsonBody(call));
     if (reset) {
       await clock.reset();
@@ -71,7 +71,7 @@ export function addClockRoutes(api: ReturnType<typeof createRouter>, clock: Serv
     const summary = inWords(moved.seconds, moved.did);
     return call.json({ ...viewOf(undefined), arrived: moved.arrived, did: moved.did, summary } satisfies MovedView);
   });
-  api.delete(clockPath, (call) => {
+  api.on("DELETE", clockPath, (call) => {
     clock.stop();
     return call.json(viewOf(undefined));
   });

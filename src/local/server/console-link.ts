@@ -32,7 +32,7 @@ export function consoleLink(url: string, configured: string): string {
  * of other origins away.
  */
 export function addConsoleLinkRoute(api: ReturnType<typeof createRouter>): void {
-  api.post(signInPath, async (call) => {
+  api.on("POST", signInPath, async (call) => {
     const { token } = await optionalJsonBody(call);
     const key = typeof token === "string" ? keys.get(token) : undefined;
     call.header("cache-control", "no-store");

@@ -24,7 +24,7 @@ export function localRoutes(events: EventLog, clock: ServerClock): HttpHandler {
   addTraceRoutes(api, process.env);
   addClockRoutes(api, clock);
   addConsoleLinkRoute(api);
-  api.get(workPath, async (call) => {
+  api.on("GET", workPath, async (call) => {
     call.header("cache-control", "no-store");
     return call.json(await workEnvironment(process.env));
   });

@@ -17,7 +17,7 @@ export interface TraceView {
 
 /** Adds the route that answers the trace of a task, from the file in which a server with `--trace` keeps its spans. */
 export function addTraceRoutes(api: ReturnType<typeof createRouter>, env: NodeJS.ProcessEnv): void {
-  api.get("/_local/traces/{id}", async (call) => {
+  api.on("GET", "/_local/traces/{id}", async (call) => {
     call.header("cache-control", "no-store");
     return call.json(await traceView(env, call.req.params.id ?? ""));
   });

@@ -12,11 +12,11 @@ function newApi() {
   let ids = 0;
   const api = createRouter({ log, tracing: noTracing, newCorrelationId: () => `new-${++ids}` });
   const failing = vi.fn();
-  api.get("/health", (call) => call.json({ status: "ok" }));
-  api.get("/who", (call) => call.json(identify(call)));
-  api.get("/operators", (call) => call.json(identify(call, "operator")));
-  api.get("/admins", (call) => call.json(identify(call, "admin")));
-  api.get("/fails", () => {
+  api.on("GET", "/health", (call) => call.json({ status: "ok" }));
+  api.on("GET", "/who", (call) => call.json(identify(call)));
+  api.on("GET", "/operators", (call) => call.json(identify(call, "operator")));
+  api.on("GET", "/admins", (call) => call.json(identify(call, "admin")));
+  api.on("GET", "/fails", () => {
     throw failing();
   });
   const fails = (error: unknown, headers = {}) => {
@@ -129,7 +129,7 @@ describe("a bug", () => {
     };
     const api = createRouter({ log, tracing, newCorrelationId: () => "new" });
     for (const path of ["/keys/{key_id}", "/{step}"]) {
-      api.get(path, () => {
+      api.on("GET", path, () => {
         throw new Error("oops");
       });
     }

@@ -10,8 +10,8 @@ const json = { "content-type": "application/json" };
 /** Posts a text to a route that gives back what it read. */
 async function posted(raw: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = json, path = "/needed") {
   const api = createRouter({ log: new KeptLog(), tracing: noTracing, newCorrelationId: () => "c" });
-  api.post("/needed", async (call) => call.json({ read: await jsonBody(call) }));
-  api.post("/optional", async (call) => call.json({ read: await optionalJsonBody(call) }));
+  api.on("POST", "/needed", async (call) => call.json({ read: await jsonBody(call) }));
+  api.on("POST", "/optional", async (call) => call.json({ read: await optionalJsonBody(call) }));
   const request: Ask = { method: "POST", raw, headers };
   return ask(api, path, request);
 }

@@ -24,13 +24,13 @@ const appWith = (bytes: Uint8Array, contentType: string) => appOf(() => ({ bytes
 
 function appOf(given: () => { bytes: Uint8Array; contentType: string }) {
   const api = createRouter(ports);
-  api.get("/file", (call) => {
+  api.on("GET", "/file", (call) => {
     call.header("content-type", given().contentType);
     return call.body(given().bytes);
   });
-  api.post("/file", (call) => call.body(call.req.bytes()));
-  api.get("/tasks/{task_id}/result", (call) => call.json(call.req.params));
-  api.get("/headers", (call) => call.json(["x-a", "idempotency-key"].map((name) => call.req.header(name))));
+  api.on("POST", "/file", (call) => call.body(call.req.bytes()));
+  api.on("GET", "/tasks/{task_id}/result", (call) => call.json(call.req.params));
+  api.on("GET", "/headers", (call) => call.json(["x-a", "idempotency-key"].map((name) => call.req.header(name))));
   return serve(api);
 }
 
