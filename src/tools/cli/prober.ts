@@ -110,6 +110,12 @@ export class Prober {
     throw new CommandFailed(`task ${taskId} is ${found.status}${found.error === null ? "" : `: ${found.error}`}`);
   }
 
+  /** Submits a task, and polls until it has completed. */
+  async completed(type: string, input: unknown, options?: SubmitOptions): Promise<TaskView> {
+    const { taskId } = await this.submit(type, input, options);
+    return this.until(taskId, "completed");
+  }
+
   /** Waits until the list of dead letters contains a task, or until it does not, as `listed` says. */
   async untilListed(task: TaskView, listed: boolean): Promise<void> {
     const list = this.client.deadLetters.list(failedAt(task.finished_at ?? task.created_at));

@@ -21,8 +21,7 @@ import {
   pollEveryMs,
   priceOf,
 } from "./verify/estimate.ts";
-import { runChecks } from "./verify/run-checks.ts";
-import { machineClock, StoppableClock } from "./verify/stoppable-clock.ts";
+import { machineClock, runChecks, StoppableClock } from "./verify/run-checks.ts";
 import { readTarget, type Sample, type Target } from "./verify/target.ts";
 import type { TemporaryKey } from "./verify/temporary-key.ts";
 import { reportOf } from "./verify/verify-report.ts";
@@ -214,7 +213,7 @@ interface Written extends Pick<Work, "options"> {
 
 /** Prints the table, and writes the report. */
 function write(terminal: Terminal, { options, target, prober, outcomes, left, startedAtMs }: Written): void {
-  const { account, isLocal, url, version } = target.facts;
+  const { account, isLocal, url, version } = target;
   const date = new Date(startedAtMs).toISOString();
   const stage = account?.facts.stage ?? (isLocal ? "local" : "by-url");
   const text = reportOf({

@@ -1,4 +1,4 @@
-import { type Check, Differs, NotPossible, type Tools } from "./check.ts";
+import { type Check, NotPossible, secondsSince, type Tools, untilSeen } from "./check.ts";
 
 /** CloudWatch has metrics of an idle queue again after up to 15 minutes. */
 const lateSeconds = 1_380;
@@ -35,13 +35,10 @@ async function dlqAlarm({ admin }: Tools): Promise<string> {
 
 /** Waits until the alarm has a state. Returns how long that took, in seconds. */
 async function untilAlarm(tools: Tools, isIt: (state: string) => boolean): Promise<number> {
-  const { clock } = tools;
-  const startedAtMs = clock.now();
-  for (;;) {
+  const startedAtMs = tools.clock.now();
+  return untilSeen(tools, { withinMs: lateSeconds * 1000, everyMs: lookEveryMs }, async () => {
     const state = await dlqAlarm(tools);
-    const seconds = Math.round((clock.now() - startedAtMs) / 1000);
-    if (isIt(state)) return seconds;
-    if (seconds > lateSeconds) throw new Differs(`still ${state} after ${seconds} s`);
-    await clock.pause(lookEveryMs);
-  }
+    const seconds = secondsSince(tools, startedAtMs);
+    return isIt(state) ? seconds : `still ${state} after ${seconds} s`;
+  });
 }

@@ -1,13 +1,11 @@
 import { alarmChecks } from "./alarm-checks.ts";
 import type { Check } from "./check.ts";
 import { containerChecks } from "./container-checks.ts";
-import { crashChecks } from "./crash-checks.ts";
-import { delayChecks } from "./delay-checks.ts";
 import { fileChecks } from "./file-checks.ts";
 import { logChecks } from "./log-checks.ts";
 import { pushChecks } from "./push-checks.ts";
 import { scheduleChecks } from "./schedule-checks.ts";
-import { burstChecks, waitChecks } from "./wait-checks.ts";
+import { burstChecks, crashChecks, delayChecks, waitChecks } from "./task-checks.ts";
 
 /** All checks, in the order of the report. */
 export const allChecks: readonly Check[] = [

@@ -1,8 +1,8 @@
-import type { Admin } from "../../../client/index.ts";
+import type { VerifiedAccount } from "../../../aws/verified/verified-account.ts";
+import type { Admin, SubmitOptions, TaskView } from "../../../client/index.ts";
 import type { Transport } from "../../../client/transport.ts";
 import type { Prober } from "../prober.ts";
-import type { Need } from "./need.ts";
-import type { Target } from "./target.ts";
+import type { Need, Sample, Target } from "./target.ts";
 
 /**
  * Groups of checks, by which `--only` selects them. The checks of `waits` run first and alone, the checks of `logs`
@@ -85,3 +85,48 @@ export function expectSeen(isExpected: boolean, seen: string): string {
   if (!isExpected) throw new Differs(seen);
   return seen;
 }
+
+/** Task type and input of tasks that complete. Checks that call it need `sample`. */
+export function sampleOf({ target: { sample } }: Pick<Tools, "target">): Sample {
+  if (sample === undefined) throw new NotPossible("no task type completes for sure");
+  return sample;
+}
+
+/** Submits such a task, and returns it when it has completed. */
+export function completed(tools: Tools, options?: SubmitOptions): Promise<TaskView> {
+  const { type, input } = sampleOf(tools);
+  return tools.prober.completed(type, input, options);
+}
+
+/** The AWS account. Checks that call it need `account`. */
+export function accountOf({ target: { account } }: Pick<Tools, "target">): VerifiedAccount {
+  if (account === undefined) throw new NotPossible("needs AWS credentials: give --stack");
+  return account;
+}
+
+/**
+ * Looks until there is something to see.
+ * @param look returns it, or as a text why it is not what was expected
+ * @throws Differs with that text when there is nothing within the time
+ */
+export async function untilSeen<T>(
+  { clock }: Pick<Tools, "clock">,
+  { withinMs, everyMs }: { withinMs: number; everyMs: number },
+  look: () => Promise<T | string>,
+): Promise<T> {
+  const endMs = clock.now() + withinMs;
+  for (;;) {
+    const seen = await look();
+    if (typeof seen !== "string") return seen;
+    if (clock.now() > endMs) throw new Differs(seen);
+    await clock.pause(everyMs);
+  }
+}
+
+/** Whole seconds since a time of the checks' clock. */
+export const secondsSince = ({ clock }: Pick<Tools, "clock">, ms: number): number =>
+  Math.round((clock.now() - ms) / 1000);
+
+/** Milliseconds between two times of a task. */
+export const msBetween = (from: string | null, to: string | null): number =>
+  Date.parse(to ?? "") - Date.parse(from ?? "");

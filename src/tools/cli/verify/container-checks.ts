@@ -1,5 +1,4 @@
-import { type Check, Differs, NotPossible, type Tools } from "./check.ts";
-import { accountOf } from "./samples.ts";
+import { accountOf, type Check, msBetween, NotPossible, type Tools, untilSeen } from "./check.ts";
 
 const taskMs = 20_000;
 const startSeconds = 420;
@@ -18,13 +17,13 @@ export const containerChecks: readonly Check[] = [
     needs: ["probe.long"],
     most: { tasks: 1, seconds: startSeconds, dollars },
     run: async (tools) => {
-      const { isLocal, account } = tools.target.facts;
+      const { isLocal, account } = tools.target;
       if (account !== undefined && account.facts.containers === undefined) {
         throw new NotPossible("no containers are started there: deployed without `containers`, or with `maxTasks: 0`");
       }
       if (isLocal) throw new NotPossible("the local server starts no containers: `npx offload work` does it");
       const { created_at, started_at } = await longTask(tools);
-      return `started after ${Math.round((Date.parse(started_at ?? "") - Date.parse(created_at)) / 1000)} s`;
+      return `started after ${Math.round(msBetween(created_at, started_at) / 1000)} s`;
     },
   },
   {
@@ -47,18 +46,11 @@ export const containerChecks: readonly Check[] = [
   },
 ];
 
-async function longTask({ prober }: Tools) {
-  const { taskId } = await prober.submit("probe.long", { ms: taskMs });
-  return prober.until(taskId, "completed");
-}
+const longTask = ({ prober }: Tools) => prober.completed("probe.long", { ms: taskMs });
 
 /** Waits until the number of running containers is as asked. Returns the time, in epoch milliseconds. */
-async function untilRunning(tools: Tools, seconds: number, isIt: (running: number) => boolean): Promise<number> {
-  const endMs = tools.clock.now() + seconds * 1000;
-  for (;;) {
+const untilRunning = (tools: Tools, seconds: number, isIt: (running: number) => boolean): Promise<number> =>
+  untilSeen(tools, { withinMs: seconds * 1000, everyMs: lookEveryMs }, async () => {
     const { desired, running } = await accountOf(tools).containers();
-    if (isIt(running)) return tools.clock.now();
-    if (tools.clock.now() > endMs) throw new Differs(`${running} run and ${desired} are wanted after ${seconds} s`);
-    await tools.clock.pause(lookEveryMs);
-  }
-}
+    return isIt(running) ? tools.clock.now() : `${running} run and ${desired} are wanted after ${seconds} s`;
+  });

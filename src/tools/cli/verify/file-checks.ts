@@ -46,13 +46,10 @@ export const fileChecks: readonly Check[] = [
       const file = randomBytes(bytes);
       const upload = await announce(transport, file);
       await put(transport, upload, file);
-      const { taskId } = await prober.submit("probe.file", {}, { files: { file: upload.upload_id } });
-      const { result } = await prober.until(taskId, "completed");
+      const { result } = await prober.completed("probe.file", {}, { files: { file: upload.upload_id } });
       const { sha256, size_bytes } = result as { sha256?: string; size_bytes?: number };
-      return expectSeen(
-        sha256 === sha256Of(file),
-        `${size_bytes} bytes, ${sha256 === sha256Of(file) ? "the" : "not the"} same`,
-      );
+      const isSame = sha256 === sha256Of(file);
+      return expectSeen(isSame, `${size_bytes} bytes, ${isSame ? "the" : "not the"} same`);
     },
   },
 ];

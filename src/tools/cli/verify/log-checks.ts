@@ -1,6 +1,5 @@
 import { type Tier, tiers } from "../../../core/model/words.ts";
-import { type Check, Differs, expectSeen, NotPossible, type Tools } from "./check.ts";
-import { accountOf, sampleOf } from "./samples.ts";
+import { accountOf, type Check, completed, Differs, expectSeen, NotPossible, type Tools } from "./check.ts";
 
 /** Lines can be searched some time after they were written; so can segments. */
 const settleMs = 60_000;
@@ -58,11 +57,9 @@ export const logChecks: readonly Check[] = [
     needs: ["tracing", "sample"],
     most: { tasks: 1, seconds: 300 },
     run: async (tools) => {
-      const { type, input } = sampleOf(tools);
-      const { taskId } = await tools.prober.submit(type, input);
-      await tools.prober.until(taskId, "completed");
+      const { task_id } = await completed(tools);
       await tools.clock.pause(settleMs);
-      const logs: { lines: { fields: { trace_id?: string } }[] } = await tools.transport.get(`/tasks/${taskId}/logs`);
+      const logs: { lines: { fields: { trace_id?: string } }[] } = await tools.transport.get(`/tasks/${task_id}/logs`);
       const traceId = logs.lines.find(({ fields }) => fields.trace_id !== undefined)?.fields.trace_id;
       if (traceId === undefined) throw new Differs("no line of the task names its trace");
       const segments = await accountOf(tools).segmentsOf(traceId);

@@ -1,6 +1,6 @@
 import { ProblemError } from "../../../client/index.ts";
-import { type Check, Differs, expectSeen, NotPossible, type Tools } from "./check.ts";
-import { inWords, rank, sampleOf } from "./samples.ts";
+import { type Check, completed, expectSeen, NotPossible, type Tools, untilSeen } from "./check.ts";
+import { inWords } from "./task-checks.ts";
 
 /** A message about a task's end comes so long after it. */
 const mostLateMs = 10_000;
@@ -33,7 +33,7 @@ export const pushChecks: readonly Check[] = [
           lates.push(await heardAfter(tools, heard));
           await tools.clock.pause(everyMinutes * 60_000);
         }
-        const late = `${lates.length} heard, the latest ${inWords(rank(lates, 1))} after its end`;
+        const late = `${lates.length} heard, the latest ${inWords(Math.max(...lates))} after its end`;
         return expectSeen(heard.opened > 1, `${late}; the connection opened ${heard.opened} times`);
       }),
   },
@@ -71,23 +71,19 @@ async function listening(tools: Tools, work: (heard: Heard) => Promise<string>):
 
 /** Submits a task, and returns how long after its end the channel told it, in milliseconds. */
 async function heardAfter(tools: Tools, heard: Heard): Promise<number> {
-  const { type, input } = sampleOf(tools);
-  const { taskId } = await tools.prober.submit(type, input);
-  await tools.prober.until(taskId, "completed");
+  const { task_id } = await completed(tools);
   const endedAtMs = tools.clock.now();
-  await untilHeard(tools, heard, "the task's end", () => heard.ended.has(taskId));
+  await untilHeard(tools, heard, "the task's end", () => heard.ended.has(task_id));
   return tools.clock.now() - endedAtMs;
 }
 
 /** @throws Error when it is not heard in time */
-async function untilHeard({ clock }: Tools, heard: Heard, what: string, isHeard: () => boolean): Promise<void> {
-  const endMs = clock.now() + mostLateMs;
-  while (!isHeard()) {
+const untilHeard = (tools: Tools, heard: Heard, what: string, isHeard: () => boolean): Promise<true> =>
+  untilSeen(tools, { withinMs: mostLateMs, everyMs: 100 }, async () => {
+    if (isHeard()) return true;
     if (heard.failure instanceof ProblemError && heard.failure.code === "not_found") {
       throw new NotPossible("deployed without `push`");
     }
     if (heard.failure !== undefined) throw heard.failure;
-    if (clock.now() > endMs) throw new Differs(`${what} was not heard within ${mostLateMs / 1000} s`);
-    await clock.pause(100);
-  }
-}
+    return `${what} was not heard within ${mostLateMs / 1000} s`;
+  });

@@ -1,14 +1,58 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { textOf } from "../connection.ts";
-import { type Check, NotPossible, type Outcome, type Tools } from "./check.ts";
-
-/** Stops the checks that still run, with a reason that the report gives. */
-export interface Stop {
-  /** Rejects when the checks have to end. */
-  readonly stopped: Promise<never>;
-}
+import { type Check, NotPossible, type Outcome, type Tools, type VerifyClock } from "./check.ts";
+import { reasonWithout } from "./target.ts";
 
 /** The checks stop: Ctrl-C, or the end of the time. */
-export class Stopped extends NotPossible {}
+class Stopped extends NotPossible {}
+
+/** The machine's clock, whose pauses end when the checks have to stop. */
+export class StoppableClock implements VerifyClock {
+  readonly #stop = new AbortController();
+  /** Rejects when the checks have to end. */
+  readonly stopped: Promise<never>;
+
+  constructor() {
+    const { signal } = this.#stop;
+    this.stopped = new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    // It may have no listener yet.
+    this.stopped.catch(() => {});
+  }
+
+  now(): number {
+    return Date.now();
+  }
+
+  async pause(ms: number): Promise<void> {
+    const { signal } = this.#stop;
+    signal.throwIfAborted();
+    await sleep(ms, undefined, { signal }).catch((error: unknown) => {
+      throw signal.aborted ? signal.reason : error;
+    });
+  }
+
+  /** True when the checks had to stop before their end. */
+  isStopped = false;
+
+  /** Ends all pauses, and the checks with them. */
+  stop(reason: string): void {
+    this.isStopped = true;
+    this.#stop.abort(new Stopped(reason));
+  }
+
+  /** Ends the pauses of checks that have had their time. */
+  end(): void {
+    this.#stop.abort(new Stopped("all checks have ended"));
+  }
+}
+
+/** The machine's clock, for the clean-up: nothing stops it. */
+export const machineClock: VerifyClock = {
+  now: () => Date.now(),
+  pause: async (ms) => {
+    await sleep(ms);
+  },
+};
 
 /**
  * Runs checks: first the checks of `waits`, alone; then the checks that mostly wait, in parallel; at last the checks
@@ -20,7 +64,7 @@ export class Stopped extends NotPossible {}
 export async function runChecks(
   checks: readonly Check[],
   tools: Tools,
-  { stopped }: Stop,
+  { stopped }: Pick<StoppableClock, "stopped">,
   ended: (outcome: Outcome) => void,
 ): Promise<{ outcomes: Outcome[]; allEnded: Promise<unknown> }> {
   const outcomes = new Map<Check, Outcome>();
@@ -48,7 +92,7 @@ const beside = (check: Check): boolean => !first(check) && !last(check);
 async function outcomeOf(check: Check, tools: Tools, start: () => Promise<string>): Promise<Outcome> {
   const { group, name, expected } = check;
   try {
-    const lacking = check.needs.map((need) => tools.target.reasonWithout(need)).find((reason) => reason !== undefined);
+    const lacking = check.needs.map((need) => reasonWithout(tools.target, need)).find((reason) => reason !== undefined);
     if (lacking !== undefined) throw new NotPossible(lacking);
     return { group, name, expected, verdict: "ok", seen: await start() };
   } catch (error) {

@@ -1,7 +1,6 @@
 import type { DeadFiring } from "../../../aws/verified/verified-account.ts";
-import { type Check, Differs, expectSeen, type Tools } from "./check.ts";
-import { expectOnTime } from "./delay-checks.ts";
-import { accountOf, sampleOf } from "./samples.ts";
+import { accountOf, type Check, expectSeen, sampleOf, secondsSince, type Tools, untilSeen } from "./check.ts";
+import { expectOnTime } from "./task-checks.ts";
 
 /** Beyond what a message of SQS can wait, so EventBridge Scheduler keeps it. */
 const delaySeconds = 930;
@@ -38,8 +37,8 @@ export const scheduleChecks: readonly Check[] = [
       const due = new Date(Date.parse(task.run_at ?? "") - 60_000).toISOString().slice(0, 19);
       const late = expectOnTime(task, mostLateMs);
       const endedAtMs = tools.clock.now();
-      await untilSeen(tools, goneSeconds * 1000, async () => (await accountOf(tools).oneOffOf(taskId)) === undefined);
-      const seconds = Math.round((tools.clock.now() - endedAtMs) / 1000);
+      await untilThere(tools, goneSeconds * 1000, async () => (await accountOf(tools).oneOffOf(taskId)) === undefined);
+      const seconds = secondsSince(tools, endedAtMs);
       return expectSeen(expression === `at(${due})`, `${expression}; task ${late}; gone ${seconds} s after the end`);
     },
   },
@@ -69,8 +68,8 @@ export const scheduleChecks: readonly Check[] = [
       let found: DeadFiring | undefined;
       try {
         await account.createBroken(name, atMs);
-        found = await untilSeen(tools, (deadFiringSeconds - 60) * 1000, () => account.takeDeadFiring(name));
-        const seconds = Math.round((tools.clock.now() - atMs) / 1000);
+        found = await untilThere(tools, (deadFiringSeconds - 60) * 1000, () => account.takeDeadFiring(name));
+        const seconds = secondsSince(tools, atMs);
         const seen = `after ${seconds} s; attributes: ${found.attributes.join(", ") || "none"}`;
         return expectSeen(found.body === JSON.stringify({ verify: name }), seen);
       } finally {
@@ -93,8 +92,13 @@ export const scheduleChecks: readonly Check[] = [
       await accountOf(tools).fireWith(input);
       await tools.clock.pause(lambdaTriesMs);
       const withinMs = deadInputSeconds * 1000 - lambdaTriesMs - 60_000;
-      const { payload, error } = await untilSeen(tools, withinMs, () => refusedInput(tools, startedAtMs), queryEveryMs);
-      const seen = `after ${Math.round((tools.clock.now() - startedAtMs) / 1000)} s; error: ${error}`;
+      const { payload, error } = await untilThere(
+        tools,
+        withinMs,
+        () => refusedInput(tools, startedAtMs),
+        queryEveryMs,
+      );
+      const seen = `after ${secondsSince(tools, startedAtMs)} s; error: ${error}`;
       return expectSeen(payload === input && error !== "unknown", seen);
     },
   },
@@ -118,22 +122,14 @@ async function refusedInput(tools: Tools, sinceMs: number): Promise<{ payload: s
 async function withOneOff(tools: Tools, seconds: number) {
   const { type, input } = sampleOf(tools);
   const { taskId } = await tools.prober.submit(type, input, { delaySeconds: seconds });
-  const oneOff = await untilSeen(tools, listedMs, () => accountOf(tools).oneOffOf(taskId));
+  const oneOff = await untilThere(tools, listedMs, () => accountOf(tools).oneOffOf(taskId));
   return { taskId, ...oneOff };
 }
 
-/** Looks until there is something to see. @throws Differs when there is nothing within the time */
-async function untilSeen<T>(
-  { clock }: Tools,
-  withinMs: number,
-  look: () => Promise<T>,
-  everyMs = lookEveryMs,
-): Promise<NonNullable<T>> {
-  const startedAtMs = clock.now();
-  for (;;) {
-    const seen = await look();
-    if (seen) return seen;
-    if (clock.now() - startedAtMs > withinMs) throw new Differs(`not seen within ${Math.round(withinMs / 1000)} s`);
-    await clock.pause(everyMs);
-  }
-}
+/** Looks until there is something. @throws Differs when there is nothing within the time */
+const untilThere = async <T>(tools: Tools, withinMs: number, look: () => Promise<T>, everyMs = lookEveryMs) =>
+  untilSeen(
+    tools,
+    { withinMs, everyMs },
+    async () => ((await look()) || `not seen within ${Math.round(withinMs / 1000)} s`) as NonNullable<T> | string,
+  );
