@@ -9,11 +9,9 @@ import {
 import { isSuspended, type StoppedBy, type SuspendedFor, type WaitView } from "../../core/model/suspension.ts";
 import { isTerminal } from "../../core/model/words.ts";
 import { span } from "./age.ts";
-import { bar } from "./bar.ts";
 import { countTo } from "./connection.ts";
 import type { Options } from "./options.ts";
-import { plainStack } from "./plain-stack.ts";
-import { interrupted, plain, type Terminal } from "./terminal.ts";
+import { bar, interrupted, plain, plainStack, type Terminal } from "./terminal.ts";
 import { writeResult } from "./write-result.ts";
 
 /** Options of commands that wait for a task's end. */

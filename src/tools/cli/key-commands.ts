@@ -5,7 +5,7 @@ import { roleInWords, roles } from "../../core/model/words.ts";
 import { things } from "./answer.ts";
 import { onTable, tableHelp, tableOptions, tenantId } from "./deployed-table.ts";
 import type { Group, Register } from "./group.ts";
-import { addKey, revokeKey } from "./table-keys.ts";
+import { addKey, revokeKey } from "./table-acts.ts";
 import { CommandFailed } from "./terminal.ts";
 
 const examples = `${tableHelp}

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { constants } from "node:os";
 import { resolve } from "node:path";
 import { tasksFolder } from "../../code/project/task-folder.ts";
 import { TaskFileError } from "../../code/project/task-modules.ts";
@@ -12,10 +13,10 @@ import {
   type Variable,
 } from "../../local/deployment/settings.ts";
 import { consoleLink } from "../../local/server/console-link.ts";
+import { directEnv } from "../../local/server/direct-submit.ts";
 import { type LocalServer, startServer } from "../../local/server/server.ts";
 import { defaultSpansFile } from "../../local/traces/kept-span.ts";
-import { shellWord } from "../../machine/platform.ts";
-import { callersEnv, startBeside } from "./beside-program.ts";
+import { endProgram, shellWord, startProgram } from "../../machine/platform.ts";
 import { onScreen, UsageError } from "./terminal.ts";
 
 /** Time limit of a clean stop. After it the process exits anyway. */
@@ -80,6 +81,51 @@ function programEnv(): NodeJS.ProcessEnv {
   const { PORT, ...env } = process.env;
   return env;
 }
+
+/** A program of the project, such as its web server, that runs beside the local server. */
+interface Beside {
+  /** Asks the program to end. Resolves when it has ended. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a program with this terminal.
+ * @param command its file and its arguments
+ * @param ended called with its exit code, once it has ended: 127 for a file that does not exist
+ */
+function startBeside(
+  [file = "", ...args]: readonly string[],
+  env: NodeJS.ProcessEnv,
+  ended: (code: number) => void,
+): Beside {
+  const program = startProgram(file, args, { env, stdio: "inherit" });
+  const exited = new Promise<number>((resolve) => {
+    program.once("error", (error) => {
+      process.stderr.write(`Could not start ${file}: ${error.message}\n`);
+      resolve(127);
+    });
+    program.once("exit", (code, signal) => resolve(code ?? 128 + constants.signals[signal ?? "SIGTERM"]));
+  });
+  void exited.then(ended);
+  return {
+    stop: async () => {
+      endProgram(program);
+      await exited;
+    },
+  };
+}
+
+/**
+ * Environment for programs that use the local server: its URL, a key, and the settings of programs that submit
+ * directly.
+ * @param url URL of the API
+ * @param keys the server's keys, as `key:tenant:role` with commas between them; the first one is the program's
+ */
+const callersEnv = (url: string, keys: string): Record<string, string> => ({
+  ...directEnv(),
+  OFFLOAD_URL: url,
+  OFFLOAD_KEY: keys.split(":")[0] ?? "",
+});
 
 /** A server that reloads starts when a broken task file is mended. A folder that does not exist is a wrong folder. */
 async function startWhenMended(

@@ -1,11 +1,9 @@
 import { createHash, randomUUID } from "node:crypto";
 import type { ProblemError, SubmitManyOptions, SubmitOutcome } from "../../client/index.ts";
-import { bar } from "./bar.ts";
-import { Checkpoint, type Progress } from "./checkpoint.ts";
 import { type Connection, clientOf } from "./connection.ts";
-import { chunksOf, type Line, lastLineOf, linesOf } from "./input-lines.ts";
+import { Checkpoint, chunksOf, type Line, lastLineOf, linesOf, type Progress } from "./input-file.ts";
 import { jsonOf } from "./json-input.ts";
-import { CommandFailed, interrupted, plain, type Terminal, UsageError } from "./terminal.ts";
+import { bar, CommandFailed, interrupted, plain, type Terminal, UsageError } from "./terminal.ts";
 
 /**
  * Tries in a row in which no line is accepted: about two and a half minutes, within which a full queue gets shorter.

@@ -1,21 +1,19 @@
-import type { Text } from "../../api/acts/act.ts";
+import type { CommandText, Text } from "../../api/acts/act.ts";
 import * as rareTasks from "../../api/acts/rare-task-acts.ts";
 import * as tasks from "../../api/acts/task-acts.ts";
-import type { AttemptView } from "../../client/index.ts";
+import { type AttemptView, Operations, type TaskView } from "../../client/index.ts";
 import type { Status } from "../../core/model/words.ts";
-import { addAct } from "./act-commands.ts";
 import { firstOf, thing } from "./answer.ts";
-import { clientOf, connection, countTo, followerOf, limit } from "./connection.ts";
+import { type Connection, clientOf, connection, connectionOf, countTo, followerOf, limit } from "./connection.ts";
 import { follow, following } from "./follow-task.ts";
 import type { Group, Register } from "./group.ts";
 import { readInput } from "./json-input.ts";
 import { asGiven, valuesOf } from "./options.ts";
-import { plainStack } from "./plain-stack.ts";
 import { addSubmit } from "./run.ts";
 import { addChildren, addLogs, addParts, tasksColumns } from "./task-parts.ts";
 import { addBulk, someTasks } from "./tasks-bulk.ts";
 import { tasksCsv } from "./tasks-csv.ts";
-import { UsageError } from "./terminal.ts";
+import { plainStack, UsageError } from "./terminal.ts";
 import { type Columns, type Screen, tableOf } from "./text-table.ts";
 import { requireEnd, writeResult } from "./write-result.ts";
 
@@ -104,6 +102,22 @@ function addChanges(group: Group): void {
   group.add("signal", sends, [...ofOne, ...signal], async (options, id, name, body) =>
     thing(await clientOf(options).signal(id, name, await readInput(body, group.terminal))),
   );
+}
+
+/** Methods for acts on one task, by name: of the client, or of `Operations`. */
+type Calls = Readonly<Record<string, (task: string, value: unknown) => Promise<TaskView>>>;
+
+/** Adds the command of an act on one task, as `src/api/acts` describes it. */
+function addAct(group: Group, { name, description, takes, value, among, call }: CommandText): void {
+  const reading = { required: true, ...(typeof among === "number" ? { read: countTo(among) } : { among }) } as const;
+  const act = async (options: Connection, id: string, operand: unknown) => {
+    const option = /^--(\w+)/.exec(takes)?.[1];
+    const client = clientOf(options);
+    const calls = (call in client ? client : new Operations(connectionOf(options))) as unknown as Calls;
+    const given = option === undefined ? operand : options[option as keyof Connection];
+    return thing(await (calls[call] as Calls[string])(id, given));
+  };
+  group.add(name, description, [["<task_id>"], ...connection, [takes, value, reading]], act as never);
 }
 
 const filter = [

@@ -150,6 +150,13 @@ async function ask(message: string, initialValue: boolean): Promise<boolean> {
 export const plain = (text: unknown): string =>
   String(text ?? "-").replaceAll(new RegExp(`(?:${controlCharacters.source})+`, "gu"), " ");
 
+/** A stack without control characters, but with its lines and their indents. */
+export const plainStack = (stack: string): string =>
+  stack
+    .split("\n")
+    .map((line) => `${/^ */.exec(line)?.[0]}${plain(line.trimStart())}`)
+    .join("\n");
+
 /** The colours of this program, a control character, and a whole line break of CSV. */
 const shownParts = new RegExp(`\\u001b\\[(?:3[1-6]|39|90)m|\\r\\n|${controlCharacters.source}`, "gu");
 
@@ -161,3 +168,11 @@ export const onScreen = (text: string): string =>
   text.replaceAll(shownParts, (found) =>
     found.length > 1 || found === "\n" || found === "\t" ? found : escapeOf(found),
   );
+
+const barWidth = 20;
+
+/** Draws a bar of progress, 0 to 100 percent. */
+export function bar(percent: number): string {
+  const filled = Math.round((percent / 100) * barWidth);
+  return `${"█".repeat(filled)}${"░".repeat(barWidth - filled)} ${`${percent}`.padStart(3)} %`;
+}

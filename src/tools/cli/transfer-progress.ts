@@ -1,6 +1,5 @@
 import type { TransferOptions, TransferProgress } from "../../client/index.ts";
-import { bar } from "./bar.ts";
-import type { Terminal } from "./terminal.ts";
+import { bar, type Terminal } from "./terminal.ts";
 
 /** Milliseconds between two reports: on a terminal, and on other outputs, which get one line for each. */
 const reportMs = { live: 100, other: 1_000 };

@@ -1,10 +1,9 @@
 import { openAsBlob } from "node:fs";
 import { stat } from "node:fs/promises";
-import { basename } from "node:path";
+import { basename, extname } from "node:path";
 import type { Client } from "../../client/index.ts";
 import { connection, followerOf } from "./connection.ts";
 import type { Register } from "./group.ts";
-import { mediaTypeOf } from "./media-types.ts";
 import { type Terminal, UsageError } from "./terminal.ts";
 import { withProgress } from "./transfer-progress.ts";
 
@@ -80,3 +79,32 @@ export async function uploadFiles(
 }
 
 const isId = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
+
+const mediaTypes: Readonly<Record<string, string>> = {
+  ".csv": "text/csv",
+  ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+  ".gif": "image/gif",
+  ".gz": "application/gzip",
+  ".html": "text/html",
+  ".jpeg": "image/jpeg",
+  ".jpg": "image/jpeg",
+  ".json": "application/json",
+  ".md": "text/markdown",
+  ".mov": "video/quicktime",
+  ".mp3": "audio/mpeg",
+  ".mp4": "video/mp4",
+  ".ndjson": "application/x-ndjson",
+  ".pdf": "application/pdf",
+  ".png": "image/png",
+  ".svg": "image/svg+xml",
+  ".txt": "text/plain",
+  ".wav": "audio/wav",
+  ".webm": "video/webm",
+  ".webp": "image/webp",
+  ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+  ".xml": "application/xml",
+  ".zip": "application/zip",
+};
+
+/** Guesses a file's media type from its name. */
+const mediaTypeOf = (path: string): string => mediaTypes[extname(path).toLowerCase()] ?? "application/octet-stream";

@@ -1,9 +1,12 @@
-import { writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { InvalidArgumentError } from "commander";
 import type { VerifiedAccount } from "../../aws/verified/verified-account.ts";
 import { Admin } from "../../client/index.ts";
 import { Transport } from "../../client/transport.ts";
+import { tasksFolder } from "../../code/project/task-folder.ts";
+import { packageFolder } from "../../installed/installation.ts";
 import { type Connection, connectionOf, followerOf, localUrl, textOf, withAdminKey } from "./connection.ts";
 import type { Register } from "./group.ts";
 import type { Options } from "./options.ts";
@@ -66,13 +69,32 @@ export const register: Register = (group) => {
   const { command, terminal } = group;
   group.help(help).does(given, async (options) => {
     if (options.addProbes) {
-      await (await import("./verify/add-probes.ts")).addProbes(terminal);
+      addProbes(terminal);
       return;
     }
     // A variable with the URL may be of another deployment than the stack's.
     return verify(terminal, { ...options, urlWins: command.getOptionValueSource("url") === "cli" });
   });
 };
+
+/** The probe types that the checks use. The package has their files. */
+const usedProbes = ["probe.echo", "probe.fail", "probe.crash", "probe.file", "probe.long"] as const;
+
+/** Copies the probe types to the folder of the task types. Overwrites no file. */
+function addProbes(terminal: Terminal): void {
+  const folder = tasksFolder();
+  mkdirSync(folder, { recursive: true });
+  for (const name of usedProbes) {
+    const path = join(folder, `${name}.ts`);
+    if (existsSync(path)) continue;
+    copyFileSync(join(packageFolder, "tasks", `${name}.ts`), path);
+    terminal.out(`  + ${path}`);
+  }
+  terminal.note(
+    "Types named `probe.*` are registered only where the construct has `probes: true`, and on the local server. probe.long " +
+      "needs `containers`: delete its file where there are none.",
+  );
+}
 
 function addGroup(text: string, before: Group[] = []): Group[] {
   const found = groups.find((one) => one === text);

@@ -2,7 +2,7 @@ import { LambdaClient, type ListFunctionsCommand } from "@aws-sdk/client-lambda"
 import { expect, test } from "vitest";
 import { deployedLimits } from "../../../src/aws/deployed-limits.ts";
 import { parseLimits } from "../../../src/core/limits/parse-limits.ts";
-import { limitRows } from "../../../src/tools/cli/limits-in-force.ts";
+import { limitRows } from "../../../src/tools/cli/limit-commands.ts";
 
 const configured = parseLimits(
   '{"default":{"submits_per_second":100},"tenants":{"acme":{"request_bytes":65536}},"depth":{"low":1000,"high":2000}}',

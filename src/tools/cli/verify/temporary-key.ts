@@ -1,5 +1,5 @@
 import { onTable } from "../deployed-table.ts";
-import { addKey, revokeKey } from "../table-keys.ts";
+import { addKey, revokeKey } from "../table-acts.ts";
 
 /** Tenant of the tasks, where no key is given. */
 const tenant = "offload-verify";
