@@ -92,7 +92,7 @@ export function sampleOf({ target: { sample } }: Pick<Tools, "target">): Sample 
   return sample;
 }
 
-/** Submits such a task, and returns it when it has completed. */
+/** Submits a task of that type. Returns the completed task. */
 export function completed(tools: Tools, options?: SubmitOptions): Promise<TaskView> {
   const { type, input } = sampleOf(tools);
   return tools.prober.completed(type, input, options);
