@@ -83,6 +83,33 @@ describe("the queues' door", () => {
     expect(reply).toEqual(await overHttp(sqs.url, `AmazonSQS.${operation}`, body));
   });
 
+  const others = { a: { DataType: "String", StringValue: "b" } };
+
+  test.each([
+    ["SendMessage", { MessageBody: "hello", MessageGroupId: "a" }],
+    ["SendMessage", { MessageBody: "ä", DelaySeconds: 900 }],
+    ["SendMessage", { MessageBody: "a", MessageAttributes: others }],
+    ["SendMessageBatch", { Entries: [{ Id: "0", MessageBody: "hello", MessageGroupId: "a" }] }],
+    ["SendMessageBatch", { Entries: [{ Id: "a b", MessageBody: "hello" }] }],
+    ["SendMessageBatch", { Entries: [{ Id: "0", MessageBody: "a", DelaySeconds: -1 }] }],
+    ["SendMessageBatch", { Entries: entries(2, 1) }],
+  ])("sends what HTTP sends, with its answer: %s %j", async (operation, input) => {
+    const body = { QueueUrl: `${sqs.url}/000000000000/own`, ...input };
+    const answers = [
+      await sqs.call(operation, JSON.stringify(body)),
+      await overHttp(sqs.url, `AmazonSQS.${operation}`, body),
+    ];
+    const [byDoor, byHttp] = answers.map((answer) =>
+      JSON.stringify(answer).replaceAll(/[0-9a-f]{8}-[-0-9a-f]{27}/g, "id"),
+    );
+    expect(JSON.parse(byDoor ?? "")).toEqual(JSON.parse(byHttp ?? ""));
+    const stored = sqs.store
+      .receive("own", 10)
+      .map(({ body, attributes: { MessageGroupId } }) => [body, MessageGroupId]);
+    expect(stored.slice(0, stored.length / 2)).toEqual(stored.slice(stored.length / 2));
+    sqs.store.purge("own");
+  });
+
   test("sends a message that the queue has", async () => {
     const body = { QueueUrl: `${sqs.url}/000000000000/own`, MessageBody: "hello", MessageGroupId: "a" };
     expect(await sqs.call("SendMessage", JSON.stringify(body))).toMatchObject({ status: 200 });

@@ -40,9 +40,15 @@ async function plain(): Promise<Engine> {
   return withTable({ run: (operation, input) => runOperation(store, operation, input) });
 }
 
+/** A batch's items come in any order. */
+function inOrder(answer: { Responses?: Record<string, object[]> }): object {
+  answer.Responses?.[TableName]?.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
+  return answer;
+}
+
 async function answerOf(engine: Engine, [operation, input]: Call): Promise<unknown> {
   try {
-    return await engine.run(operation, structuredClone({ TableName, ...input }));
+    return inOrder(await engine.run(operation, JSON.parse(JSON.stringify({ TableName, ...input })) as object));
   } catch (error) {
     if (!isRefusal(error)) throw error;
     return error.body;
@@ -132,6 +138,7 @@ const used = (texts: readonly (string | undefined)[], v: object, w: object) => {
 const maybe = <T>(of: fc.Arbitrary<T>) => fc.option(of, { nil: undefined, freq: 1 });
 const withTexts = (texts: object) => Object.fromEntries(Object.entries(texts).filter(([, one]) => one !== undefined));
 const returned = fc.constantFrom(undefined, undefined, "NONE", "ALL_NEW", "ALL_OLD");
+const batchOf = (one: unknown) => ({ TableName: undefined, RequestItems: { [TableName]: one } });
 const call: fc.Arbitrary<Call> = fc.oneof(
   fc
     .tuple(keyOf, fields, maybe(conditionText), usual, usual, returned)
@@ -149,6 +156,10 @@ const call: fc.Arbitrary<Call> = fc.oneof(
       }),
   },
   keyOf.map((Key) => ["GetItem", { Key, ConsistentRead: true }] as const),
+  fc
+    .tuple(fc.array(keyOf, { minLength: 1, maxLength: 4 }), fc.constantFrom(undefined, true, false, "no"))
+    .map(([Keys, ConsistentRead]) => ["BatchGetItem", batchOf({ Keys, ConsistentRead })] as const),
+  fc.constantFrom(["BatchGetItem", { TableName }], ["BatchGetItem", batchOf({})]),
   keyOf.map((Key) => ["DeleteItem", { Key }] as const),
 );
 
@@ -204,6 +215,25 @@ test("an operation that was accepted is done without dynalite, and one that is r
   expect(await run({ ...put("3"), ConditionExpression: "attribute_not_exists(pk)" })).toBeUndefined();
   expect(await run({ ...put("4"), ConditionExpression: "attribute_not_exists(pk)" })).toEqual({});
   expect(await run({ ...put("4"), ConditionExpression: "attribute_not_exists(pk)" })).toBeUndefined();
+});
+
+test("a batch of few items is read without dynalite, and one with a key twice is refused", async () => {
+  const own = dynalite.create({ createTableMs: 0, updateTableMs: 0, deleteTableMs: 0 });
+  await own.db.open();
+  await withTable({ run: (operation, input) => runOperation(own, operation, input) });
+  const operations = new KnownOperations(own);
+  await runOperation(own, "PutItem", put("1"));
+  const keys = (...all: string[]) => ({
+    RequestItems: { [TableName]: { Keys: all.map((n) => ({ pk: { S: "a" }, sk: { S: n } })), ConsistentRead: true } },
+  });
+  const name = operations.nameOf("BatchGetItem", keys("1")) ?? "";
+  await operations.learn(name, "BatchGetItem", keys("1"));
+  expect(await operations.run(name, "BatchGetItem", keys("2", "1"))).toEqual({
+    Responses: { [TableName]: [put("1").Item] },
+    UnprocessedKeys: {},
+  });
+  expect(await operations.run(name, "BatchGetItem", keys("1", "1"))).toBeUndefined();
+  expect(operations.nameOf("BatchGetItem", keys("1", "2", "3", "4"))).toBeUndefined();
 });
 
 test("an item of more than 400 KB is refused, whichever characters it has, also after a smaller one", async () => {

@@ -5,6 +5,8 @@ import { type Condition, isExact, preparedCondition, preparedUpdate, type Update
 /** An operation on one item, as a client sends it. */
 interface Input {
   TableName: string;
+  /** Of a batch, which has no other parameter. */
+  RequestItems?: Readonly<Record<string, { Keys: readonly Item[]; ConsistentRead?: boolean }>>;
   Item?: Item;
   Key?: Item;
   ConsistentRead?: boolean;
@@ -33,6 +35,9 @@ const parameters: Readonly<Record<string, ReadonlySet<string>>> = {
   UpdateItem: new Set(["TableName", "Key", "UpdateExpression", ...condition]),
 };
 
+/** As many items fit into an answer, however large they are. */
+const mostOfBatch = 3;
+
 const answers: Readonly<Record<string, readonly unknown[]>> = {
   GetItem: [undefined],
   PutItem: [undefined, "NONE"],
@@ -54,6 +59,7 @@ export class KnownOperations {
 
   /** The operation's name among those that are remembered. Undefined: it is one for dynalite. */
   nameOf(operation: string, input: object): string | undefined {
+    if (operation === "BatchGetItem") return nameOfBatch(input as Input);
     const allowed = parameters[operation];
     const one = input as Input;
     if (allowed === undefined || !answers[operation]?.includes(one.ReturnValues)) return undefined;
@@ -71,6 +77,7 @@ export class KnownOperations {
     const known = this.#known.get(name);
     if (known === undefined) return undefined;
     const one = input as Input;
+    if (operation === "BatchGetItem") return this.#getBatch(known, one);
     if (operation === "GetItem") return this.#get(known, one);
     const place = itemPlace(known.table, (one.Item ?? one.Key) as Item);
     if (place === undefined) return undefined;
@@ -86,7 +93,7 @@ export class KnownOperations {
   async learn(name: string, operation: string, input: object): Promise<void> {
     if (this.#known.has(name)) return;
     const one = input as Input;
-    const table = await knownTable(this.#store, one.TableName);
+    const table = await knownTable(this.#store, one.TableName ?? batchOf(one)[0]);
     const { ExpressionAttributeNames: names = {}, ExpressionAttributeValues: values = {} } = one;
     const condition = preparedCondition({ text: one.ConditionExpression ?? "", names, values });
     const text = one.UpdateExpression ?? "";
@@ -102,11 +109,19 @@ export class KnownOperations {
   }
 
   #get({ table }: Known, { Key = {} }: Input): object | undefined {
-    if (Object.keys(Key).length !== table.names.length) return undefined;
-    const place = itemPlace(table, Key);
+    const place = placeOfKey(table, Key);
     if (place === undefined) return undefined;
     const found = this.#store.db.getSync(table.prefix + place);
     return found === undefined ? {} : { Item: found };
+  }
+
+  #getBatch({ table }: Known, input: Input): object | undefined {
+    const [name, { Keys }] = batchOf(input);
+    const places = Keys.map((key) => placeOfKey(table, key));
+    // Dynalite refuses a key that comes twice.
+    if (places.includes(undefined) || new Set(places).size < places.length) return undefined;
+    const found = places.map((place) => this.#store.db.getSync(table.prefix + place));
+    return { Responses: { [name]: found.filter((item) => item !== undefined) }, UnprocessedKeys: {} };
   }
 
   async #write({ table, condition, update }: Known, place: string, one: Input): Promise<object | undefined> {
@@ -131,6 +146,22 @@ export class KnownOperations {
     });
   }
 }
+
+const batchOf = ({ RequestItems = {} }: Input) =>
+  Object.entries(RequestItems)[0] as [table: string, { Keys: readonly Item[] }];
+
+/** Undefined: dynalite has to judge the batch. */
+function nameOfBatch(input: Input | null): string | undefined {
+  const [[table, one] = [], ...others] = Object.entries(input?.RequestItems ?? {});
+  const { Keys, ConsistentRead = false, ...rest } = one ?? { Keys: [] };
+  const isOne = others.length === 0 && Object.keys(rest).length === 0 && Object.keys(input ?? {}).length === 1;
+  const isShort = Array.isArray(Keys) && Keys.length > 0 && Keys.length <= mostOfBatch && Keys.every(isUsualMap);
+  return isOne && isShort && typeof ConsistentRead === "boolean" ? JSON.stringify(["BatchGetItem", table]) : undefined;
+}
+
+/** Undefined: dynalite has to judge the key. */
+const placeOfKey = (table: KnownTable, key: Item): string | undefined =>
+  Object.keys(key).length === table.names.length ? itemPlace(table, key) : undefined;
 
 /** Values that dynalite stores as they are: it brings numbers into its own form, and checks sets and bytes. */
 function isUsual(value: unknown): boolean {

@@ -51,12 +51,29 @@ function textsOf(names: readonly string[], item: Item): string[] | undefined {
   return texts;
 }
 
+/** Texts of keys whose forms are remembered, at most. */
+const maxForms = 5_000;
+
+/** Remembers the forms of texts: an item's keys and those of its indexes come again with each of its changes. */
+function remembered(form: (text: string) => string): (text: string) => string {
+  const forms = new Map<string, string>();
+  return (text) => {
+    const found = forms.get(text);
+    if (found !== undefined) return found;
+    if (forms.size >= maxForms) forms.clear();
+    const made = form(text);
+    forms.set(text, made);
+    return made;
+  };
+}
+
 /** The first characters of a hash spread the partitions, as in dynalite. */
-const spread = (text: string): string => hash("md5", `Outliers${text}`).slice(0, 6);
+const spread = remembered((text) => hash("md5", `Outliers${text}`).slice(0, 6));
+const hexOf = remembered((text) => Buffer.from(text).toString("hex"));
 
 const placeOf = (texts: readonly string[]): string => {
   let place = spread(texts[0] ?? "");
-  for (const text of texts) place += `/${Buffer.from(text).toString("hex")}`;
+  for (const text of texts) place += `/${hexOf(text)}`;
   return `${place}/`;
 };
 

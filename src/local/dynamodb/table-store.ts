@@ -1,6 +1,7 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
+import "./text-memory.ts";
 import dynalite, { type Definition, type LevelIterator, type Store } from "dynalite/db/index.js";
 import { DiskFaults } from "../disk/disk-faults.ts";
 import { KnownOperations } from "./known-operations.ts";

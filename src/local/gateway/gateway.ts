@@ -6,14 +6,7 @@ import { problemResponse } from "../../api/http/problem.ts";
 import { type HttpFunction, isOpen, otherRequests, routeOf } from "../../api/http/routes.ts";
 import { Problem, type ProblemCode } from "../../core/model/problem.ts";
 import { apiTimeoutSeconds, statusTimeoutSeconds } from "../../settings/config.ts";
-import {
-  type HttpHandler,
-  InvocationFailed,
-  type InvocationLimits,
-  invoke,
-  largestPayloadBytes,
-  payloadBytes,
-} from "../lambda/invocation.ts";
+import { type HttpHandler, InvocationFailed, type InvocationLimits, invoke, isTooLarge } from "../lambda/invocation.ts";
 import { type Endpoint, open } from "../net/endpoint.ts";
 import { movedMs, serverNow } from "../time/moved-time.ts";
 import { eventOf } from "./gateway-event.ts";
@@ -231,7 +224,7 @@ async function addBody(
   if (typeof body === "string") return body;
   const text = !isForm(event) && isText(body);
   Object.assign(event, { body: body.toString(text ? "utf8" : "base64"), isBase64Encoded: !text });
-  return payloadBytes(event) > largestPayloadBytes ? "too large" : "added";
+  return isTooLarge(event) ? "too large" : "added";
 }
 
 /** Returns why a request is refused before its body is read. */
@@ -289,11 +282,15 @@ function readBody(request: IncomingMessage, response: ServerResponse): Promise<B
 }
 
 function send(response: ServerResponse, request: IncomingMessage, answer: Answer): void {
-  const body = Buffer.isBuffer(answer.body) ? answer.body : Buffer.from(answer.body, "utf8");
+  // A text goes with the headers, in one write.
+  const { body } = answer;
   if (!request.complete) answered.add(request.socket);
   const withBody = answer.status !== 304 && answer.status !== 204;
   // Ages are right by it where the server's clock is moved: Node's own header has the machine's time.
   if (movedMs() !== 0) response.setHeader("date", new Date(serverNow()).toUTCString());
-  response.writeHead(answer.status, { ...answer.headers, ...(withBody ? { "content-length": body.length } : {}) });
+  response.writeHead(answer.status, {
+    ...answer.headers,
+    ...(withBody ? { "content-length": Buffer.byteLength(body) } : {}),
+  });
   response.end(withBody && request.method !== "HEAD" ? body : undefined);
 }

@@ -5,6 +5,7 @@ import { type WebSocket, WebSocketServer } from "ws";
 import type { HttpHandler } from "../lambda/invocation.ts";
 import { onlyOnce } from "../net/endpoint.ts";
 import { hostRefusalOf } from "../net/guard.ts";
+import { Activity } from "../time/activity.ts";
 import { startManagementApi } from "./management-api.ts";
 import { connectEvent, disconnectEvent, type EventSource, messageEvent } from "./socket-event.ts";
 
@@ -49,6 +50,8 @@ export interface WebSockets {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   /** Ids of the open connections. */
   open(): string[];
+  /** True while a connection is open, or may become so. */
+  areUsed(): boolean;
   /** Closes all connections, and waits for their `$disconnect`. */
   close(): Promise<void>;
 }
@@ -64,6 +67,7 @@ interface Client extends EventSource {
 export async function startWebSockets(options: WebSocketOptions): Promise<WebSockets> {
   const limits = { ...deployedLimits, ...options.limits };
   const clients = new Map<string, Client>();
+  const connecting = new Activity();
   let closing = false;
   const server = new WebSocketServer({ noServer: true, maxPayload: limits.messageBytes, clientTracking: false });
   const management = await startManagementApi({
@@ -98,9 +102,10 @@ export async function startWebSockets(options: WebSocketOptions): Promise<WebSoc
     url: management.url,
     upgrade: (request, socket, head) => {
       socket.on("error", () => {});
-      void upgrade(request, socket, head);
+      void connecting.during(upgrade(request, socket, head));
     },
     open: () => [...clients.keys()],
+    areUsed: () => clients.size > 0 || !connecting.isIdle,
     close: onlyOnce(async () => {
       closing = true;
       await closeAll([...clients.values()]);

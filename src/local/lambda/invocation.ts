@@ -1,7 +1,7 @@
 import type { APIGatewayProxyStructuredResultV2, Context } from "aws-lambda";
 
 /** Largest event and largest answer of a Lambda function, in bytes of JSON: the limit in Lambda's own error message. */
-export const largestPayloadBytes = 6_291_556;
+const largestPayloadBytes = 6_291_556;
 
 /** A Lambda function that answers requests. */
 export type HttpHandler = (event: never, context: Context) => Promise<APIGatewayProxyStructuredResultV2>;
@@ -51,16 +51,25 @@ export async function invoke<Answer>(
           `The function ${name} did not answer within the ${seconds} s that API Gateway waits.`,
         );
   }
-  const bytes = payloadBytes(answer);
-  if (bytes <= largestPayloadBytes) return answer;
+  if (!isTooLarge(answer)) return answer;
   throw new InvocationFailed(
     500,
-    `The answer of the function ${name} has ${bytes} bytes; Lambda accepts at most ${largestPayloadBytes}.`,
+    `The answer of the function ${name} has ${payloadBytes(answer)} bytes; Lambda accepts at most ${largestPayloadBytes}.`,
   );
 }
 
 /** Size of an event or an answer as Lambda counts it. */
-export const payloadBytes = (payload: unknown): number => Buffer.byteLength(JSON.stringify(payload) ?? "");
+const payloadBytes = (payload: unknown): number => Buffer.byteLength(JSON.stringify(payload) ?? "");
+
+/** A body of so many characters fits: each has at most six bytes in JSON, and headers have at most 16 KiB. */
+const surelyFits = 1_000_000;
+
+/** True for an event or an answer that Lambda refuses for its size. */
+export function isTooLarge(payload: unknown): boolean {
+  const { body } = (payload ?? {}) as { body?: unknown };
+  const isShort = typeof body === "string" && body.length <= surelyFits;
+  return !isShort && payloadBytes(payload) > largestPayloadBytes;
+}
 
 /** Returns the result of some work, or undefined when it takes longer. */
 async function within<T>(ms: number, work: Promise<T>): Promise<T | undefined> {

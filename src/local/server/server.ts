@@ -22,6 +22,7 @@ import { startPurge } from "../dynamodb/purge.ts";
 import { startTable, type Table } from "../dynamodb/table.ts";
 import { type LocalEventBus, startEventBus } from "../events/event-bus.ts";
 import type { EventLog } from "../events/event-log.ts";
+import { withQuietEnds } from "../events/quiet-ends.ts";
 import { busyMachineLimits, startGateway } from "../gateway/gateway.ts";
 import { Submits } from "../gateway/submits.ts";
 import { channelPath, startWebSockets, type WebSockets } from "../gateway/web-sockets.ts";
@@ -135,11 +136,18 @@ export async function startServer(
 /** Tells the functions and workers where the parts are. Returns a function that ends their calls without HTTP. */
 function useParts(settings: LocalSettings, parts: Parameters<typeof functionEnvironment>[1] & DirectParts): () => void {
   Object.assign(process.env, functionEnvironment(settings, parts));
-  const { table, sqs, cloudWatch, eventBus } = parts;
-  return openDoors({ dynamodb: table.call, sqs: sqs.call, events: eventBus.call, measured: cloudWatch.measured });
+  const { table, sqs, cloudWatch, eventBus, webSockets } = parts;
+  const queues = withQuietEnds(sqs.call, { events: eventBus.log, hasChannels: webSockets.areUsed });
+  return openDoors({ dynamodb: table.call, sqs: queues, events: eventBus.call, measured: cloudWatch.measured });
 }
 
-type DirectParts = { table: Table; sqs: Sqs; cloudWatch: CloudWatch; eventBus: LocalEventBus };
+type DirectParts = {
+  table: Table;
+  sqs: Sqs;
+  cloudWatch: CloudWatch;
+  eventBus: LocalEventBus;
+  webSockets: WebSockets;
+};
 
 type StateParts = { settings: LocalSettings; app: Project; filesDir: string } & {
   table: Table;

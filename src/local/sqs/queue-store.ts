@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from "node:crypto";
+import { hash, randomUUID } from "node:crypto";
 import type { Clock } from "../../core/ports/tasks.ts";
 import { DiskFault, type DiskFaults } from "../disk/disk-faults.ts";
 import { Alarm } from "../time/alarm.ts";
@@ -59,7 +59,7 @@ export class QueueStore {
   send(name: string, message: NewMessage): { messageId: string; bodyMd5: string } {
     const queue = this.#current(name);
     const messageId = message.messageId ?? randomUUID();
-    const bodyMd5 = createHash("md5").update(message.body).digest("hex");
+    const bodyMd5 = hash("md5", message.body);
     const delayMs = (message.delaySeconds ?? queue.settings.delaySeconds) * 1000;
     queue.insert({ id: messageId, groupId: message.groupId, delayMs }, { ...message, bodyMd5 });
     this.#announce(queue);

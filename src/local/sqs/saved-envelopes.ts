@@ -15,6 +15,18 @@ export const taskOfBody = `(${member("tenant_id")} || '#' || ${member("task_id")
 /** A task's key as the same text. */
 export const taskText = ({ tenant_id, task_id }: TaskKey): string => `${tenant_id}#${task_id}`;
 
+/** The task of an envelope. Undefined: the text is no envelope. */
+function taskIn(body: string): string | undefined {
+  try {
+    const { schema_version, tenant_id, task_id } = JSON.parse(body) ?? {};
+    return [schema_version, tenant_id, task_id].some((one) => one == null)
+      ? undefined
+      : taskText({ tenant_id, task_id });
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * Copies of the envelopes in the queues, in a file of their own. A task's input is in its message only; with the copy,
  * the next start can send an open task again whose message is gone. A copy goes when a receiver deletes the task's
@@ -22,20 +34,24 @@ export const taskText = ({ tenant_id, task_id }: TaskKey): string => `${tenant_i
  */
 export class SavedEnvelopes extends Database {
   readonly #statements: ReturnType<typeof prepare>;
+  /** False: there is no next start that could need a copy. */
+  readonly #isKept: boolean;
 
   constructor(stateDir: string | undefined, faults?: DiskFaults) {
     super({ stateDir, file: "envelopes.db", schema, faults });
+    this.#isKept = stateDir !== undefined;
     this.#statements = prepare(this);
   }
 
   /** Saves the body of a message if it is an envelope. */
   save(messageId: string, body: string): void {
-    this.#statements.save.run(messageId, body);
+    const task = this.#isKept ? taskIn(body) : undefined;
+    if (task !== undefined) this.#statements.save.run(task, messageId, body);
   }
 
   /** Removes the copy of a message that a receiver deleted. */
   remove(messageId: string): void {
-    this.#statements.remove.run(messageId);
+    if (this.#isKept) this.#statements.remove.run(messageId);
   }
 
   /** The body of the newest message of a task. */
@@ -55,11 +71,7 @@ export class SavedEnvelopes extends Database {
 
 function prepare(database: Database) {
   return {
-    save: database.prepare(
-      `INSERT OR REPLACE INTO envelopes (task, message_id, body)
-       SELECT ${taskOfBody}, id, body FROM (SELECT ? AS id, ? AS body)
-       WHERE ${member("schema_version")} IS NOT NULL AND ${taskOfBody} IS NOT NULL`,
-    ),
+    save: database.prepare("INSERT OR REPLACE INTO envelopes (task, message_id, body) VALUES (?, ?, ?)"),
     remove: database.prepare("DELETE FROM envelopes WHERE message_id = ?"),
     find: database.prepare("SELECT body FROM envelopes WHERE task = ?"),
     tasks: database.prepare("SELECT task FROM envelopes"),

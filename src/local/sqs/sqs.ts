@@ -10,6 +10,7 @@ import { machineTimers, systemClock } from "../time/clock.ts";
 import type { Queue, Service } from "./library.ts";
 import { batchFault, type SentMessage } from "./message-rules.ts";
 import { refusesDeletion } from "./own-queues.ts";
+import { plainCall } from "./plain-calls.ts";
 import { accountId, type QueueSettings, queueArn, region } from "./queue-message.ts";
 import { QueueStore } from "./queue-store.ts";
 import { type Call, linkStore, type StoreLink } from "./sqs-queue.ts";
@@ -95,7 +96,8 @@ async function serve({ port, queues, clock }: SqsOptions & { clock: Clock }, sto
     const call = { signal: endOf(response, closing.signal), xml: request.headers["x-amz-target"] === undefined };
     calls.run(call, () => answer(request, response, requestHandler, own));
   });
-  const call = doorTo((...message) => answerTo(...message, requestHandler, own));
+  const library = doorTo((...message) => answerTo(...message, requestHandler, own));
+  const call: Door = async (operation, text) => plainCall(service, store, operation, text) ?? library(operation, text);
   const endpoint = await open(server, port);
   service.PORT = endpoint.port;
   const close = onlyOnce(async () => {
