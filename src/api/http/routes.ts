@@ -144,13 +144,18 @@ export const otherRequests: HttpFunction = "status";
 /** One more than the steps in braces. */
 const openness = ({ path }: { path: string }): number => path.split("{").length;
 
+/** The steps of each route's path. */
+let stepsOfRoutes: readonly string[][] | undefined;
+
 /**
  * Returns the routes of a path, one per method. Where one names the path word for word, those with a step in braces do
  * not count.
  */
 export function routesAt(path: string): Route[] {
   const given = path.split("/");
-  const found = routes.filter((route) => fits(route.path.split("/"), given));
+  stepsOfRoutes ??= routes.map((route) => route.path.split("/"));
+  const steps = stepsOfRoutes;
+  const found = routes.filter((_, index) => fits(steps[index] ?? [], given));
   const least = Math.min(...found.map(openness));
   return found.filter((route) => openness(route) === least);
 }

@@ -1,3 +1,4 @@
+import { cpus } from "node:os";
 import { processorUse } from "./processor-use.ts";
 
 /** All processes of a pool stay busy for this time before another one starts, in milliseconds. */
@@ -15,11 +16,23 @@ const calmMs = 300;
 /** Share of the processors' time from which a machine is busy. */
 const busyShare = 0.75;
 
+/** The processors' times are read again after this time, in milliseconds: a read takes as long as a task. */
+const readEachMs = 50;
+
+let times: { at: number; of: ReturnType<typeof cpus> } | undefined;
+
+/** The times of the processors, for all who wait for a process. */
+function recentTimes(): ReturnType<typeof cpus> {
+  const now = performance.now();
+  if (times === undefined || now - times.at > readEachMs) times = { at: now, of: cpus() };
+  return times.of;
+}
+
 /**
  * Returns a function that is called each 150 ms while all processes of a pool are busy, and tells if another one should
  * start: at once on a machine that is not busy, after 300 ms of calm on a busy machine, and after 2 s in any case.
  */
-export function growth(use = processorUse()): () => boolean {
+export function growth(use = processorUse(recentTimes)): () => boolean {
   let [waitedMs, calmForMs] = [0, calmMs - growMs];
   return () => {
     waitedMs += growMs;

@@ -153,7 +153,10 @@ process.on("message", async (message: Invocation | Moved | End | Replies) => {
   moveTo(message.aheadMs);
   // The worker adds what is left to the time of `Date`, and compares the sum with its clock.
   const leftMs = () => deadlineMs + movedMs() - Date.now();
-  const shared = { onDecided: () => reply({ kind: "decided", id }), isShared: () => batches > 1 };
+  let isAnswered = false;
+  // Most batches are answered in the same turn.
+  const onDecided = () => void setImmediate(() => isAnswered || reply({ kind: "decided", id }));
+  const shared = { onDecided, isShared: () => batches > 1 };
   const context = { getRemainingTimeInMillis: leftMs, process: shared } as WorkerContext;
   batches += 1;
   try {
@@ -161,6 +164,7 @@ process.on("message", async (message: Invocation | Moved | End | Replies) => {
   } catch (error) {
     reply({ kind: "error", id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
   } finally {
+    isAnswered = true;
     batches -= 1;
   }
 });

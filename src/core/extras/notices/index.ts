@@ -4,8 +4,13 @@ import type { TaskRecord } from "../../model/record.ts";
 import { isTerminal } from "../../model/words.ts";
 import type { EndPorts, Extra } from "../../ports/extra.ts";
 
+let loading: Promise<typeof import("./notices.ts")> | undefined;
+
 /** Makes notices. It is loaded with the first task that has a subscriber: most have none. */
-const code = () => import("./notices.ts");
+function code() {
+  loading ??= import("./notices.ts");
+  return loading;
+}
 
 /**
  * Sends the notice of a task's end if somebody asked to hear of it. Repeatable: all notices of one end have one id.
