@@ -7,7 +7,7 @@ type MemoryLevel = new (options: object) => object;
 
 const memory = require("memory-level") as { MemoryLevel: MemoryLevel };
 
-/** A database in memory that keeps texts: bytes would be made and compared one by one for each key that is looked for. */
+/** A database in memory that keeps texts: bytes would be made and compared one by one for each key. */
 memory.MemoryLevel = class extends memory.MemoryLevel {
   constructor(options: object) {
     super({ ...options, storeEncoding: "utf8" });

@@ -1,8 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { eventOf } from "../../core/notify/notify.ts";
 import type { EndNotice, Notice } from "../../core/ports/notify.ts";
-import { offloadSource } from "../../core/schedules/bus-event.ts";
-import { localDeployment, notifyQueue } from "../deployment/resources.ts";
 import type { Door } from "../direct/doors.ts";
 import { type EventLog, localEventBus } from "./event-log.ts";
 
@@ -11,6 +9,10 @@ const longestMessage = 80_000;
 
 export interface QuietEndsOptions {
   events: EventLog;
+  /** The event's `source`. */
+  source: string;
+  /** Name of the queue of notices. */
+  queue: string;
   /** True while a channel may be open. */
   hasChannels(): boolean;
 }
@@ -25,11 +27,11 @@ export function withQuietEnds(queues: Door, options: QuietEndsOptions): Door {
     if (operation !== "SendMessageBatch" || text.length > longestMessage || options.hasChannels()) {
       return queues(operation, text);
     }
-    const end = quietEndIn(text);
+    const end = quietEndIn(options.queue, text);
     if (end === undefined) return queues(operation, text);
     try {
       const { detailType, detail, time } = eventOf(end);
-      const source = offloadSource + localDeployment;
+      const { source } = options;
       options.events.put({ source, "detail-type": detailType, detail, time }, localEventBus);
       return { status: 200, body: { Successful: [{ Id: "0", MessageId: randomUUID() }] } };
     } catch {
@@ -39,12 +41,12 @@ export function withQuietEnds(queues: Door, options: QuietEndsOptions): Door {
 }
 
 /** The only notice of a request, if it is an end that no webhook and no trace asks for. */
-function quietEndIn(text: string): EndNotice | undefined {
+function quietEndIn(queue: string, text: string): EndNotice | undefined {
   const { QueueUrl, Entries: [entry, other] = [] } = JSON.parse(text) as {
     QueueUrl?: string;
     Entries?: { Id: string; MessageBody: string }[];
   };
-  const isNotice = QueueUrl?.endsWith(`/${notifyQueue}`) && entry?.Id === "0" && other === undefined;
+  const isNotice = QueueUrl?.endsWith(`/${queue}`) && entry?.Id === "0" && other === undefined;
   if (!isNotice) return undefined;
   const notice = JSON.parse(entry.MessageBody) as Notice;
   if (notice.kind !== "end" || notice.callback || notice.receivers || notice.traceparent !== undefined)

@@ -6,13 +6,14 @@ import { openApiDocument } from "../../api/openapi/document.ts";
 import { timeOfLine } from "../../aws/log.ts";
 import type { WorkerEnvironment } from "../../code/describe/worker-environment.ts";
 import { tasksFolder } from "../../code/project/task-folder.ts";
+import { offloadSource } from "../../core/schedules/bus-event.ts";
 import type { AppTrigger, EventFiring } from "../../core/schedules/trigger.ts";
 import { packageVersion } from "../../installed/installation.ts";
 import { localBucket, localTable, objectDays, toEnv } from "../../settings/config.ts";
 import { type CloudWatch, startCloudWatch } from "../cloudwatch/cloudwatch.ts";
 import { functionEnvironment, logFileIn } from "../deployment/environment.ts";
 import { loadProject, type Project } from "../deployment/project.ts";
-import { firingsQueue, queueSpecs } from "../deployment/resources.ts";
+import { firingsQueue, localDeployment, notifyQueue, queueSpecs } from "../deployment/resources.ts";
 import type { LocalSettings } from "../deployment/settings.ts";
 import { openDoors } from "../direct/doors.ts";
 import { DiskFault, DiskFaults } from "../disk/disk-faults.ts";
@@ -137,7 +138,8 @@ export async function startServer(
 function useParts(settings: LocalSettings, parts: Parameters<typeof functionEnvironment>[1] & DirectParts): () => void {
   Object.assign(process.env, functionEnvironment(settings, parts));
   const { table, sqs, cloudWatch, eventBus, webSockets } = parts;
-  const queues = withQuietEnds(sqs.call, { events: eventBus.log, hasChannels: webSockets.areUsed });
+  const events = { events: eventBus.log, source: offloadSource + localDeployment, hasChannels: webSockets.areUsed };
+  const queues = withQuietEnds(sqs.call, { ...events, queue: notifyQueue });
   return openDoors({ dynamodb: table.call, sqs: queues, events: eventBus.call, measured: cloudWatch.measured });
 }
 

@@ -21,7 +21,8 @@ function opened({ channels = false, fails = false } = {}) {
     queued.push(text);
     return { status: 200, body: {} };
   };
-  return { events, queued, door: withQuietEnds(queues, { events, hasChannels: () => channels }) };
+  const options = { events, source: "offload.local", queue: "offload-notify", hasChannels: () => channels };
+  return { events, queued, door: withQuietEnds(queues, options) };
 }
 
 test("an end that nobody else hears of is an event at once, and not in the queue", async () => {
