@@ -40,15 +40,13 @@ export class Receivers {
 
   /** The receivers of the tenant, oldest first; of all tenants where the client's option `tenant` is `*`. */
   async list(options?: CallOptions): Promise<ReceiverView[]> {
+    const list = new List<ReceiverView>(this.#transport, "/webhooks", "webhooks", {}, options);
     const all: ReceiverView[] = [];
-    for (let query = ""; ; ) {
-      const page = await this.#transport.get<{ webhooks: ReceiverView[]; next_cursor: string | null }>(
-        `/webhooks${query}`,
-        options,
-      );
-      all.push(...page.webhooks);
-      if (page.next_cursor === null) return all;
-      query = `?cursor=${page.next_cursor}`;
+    for (let cursor: string | undefined; ; ) {
+      const { items, nextCursor } = await list.page({ cursor });
+      all.push(...items);
+      if (nextCursor === null) return all;
+      cursor = nextCursor;
     }
   }
 

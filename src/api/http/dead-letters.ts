@@ -3,12 +3,10 @@ import { type DeadLetterFilter, listDeadLetters, listDeadLettersOfAll } from "..
 import { groupDeadLetters, groupDeadLettersOfAll } from "../../core/control/group-dead-letters.ts";
 import { errorKinds } from "../../core/model/errors.ts";
 import { seesInputs, tiers } from "../../core/model/words.ts";
-import type { TenantList } from "../../core/schedules/ports.ts";
 import { isForAll } from "../acts/act.ts";
 import { ofOperators, operationIn, shownOperation } from "../acts/operation.ts";
 import { askedOf, shown } from "./act-handlers.ts";
 import { type HandlersOf, identify } from "./api.ts";
-import type { ApiResponse, Call } from "./call.ts";
 import { pageAnswer } from "./cursor.ts";
 import { pageParameters, queryOf, timeParameter } from "./query.ts";
 import type { StatusPorts } from "./status.ts";
@@ -46,42 +44,32 @@ export const filterOf = (fields: FilterFields): DeadLetterFilter => ({
   failedBefore: fields.failed_before,
 });
 
-export interface LetterReadPorts extends StatusPorts {
-  tenants: TenantList;
-}
-
 /** Handlers that read dead letters and the operations on them. */
-export const deadLetterReads = (ports: LetterReadPorts) =>
+export const deadLetterReads = (ports: StatusPorts) =>
   ({
-    listDeadLetters: (call) => listAnswer(ports, call),
-    groupDeadLetters: (call) => groupsAnswer(ports, call),
-    readOperation: (call) => operationAnswer(ports, call),
+    listDeadLetters: async (call) => {
+      const identity = identify(call, "viewer", "all");
+      const { limit, cursor, ...fields } = queryOf(call, letterListSchema);
+      const filter = filterOf(fields);
+      const list = { identity, list: "dead-letters", filters: { ...filter }, cursor };
+      return pageAnswer(ports, call, list, async (from) => {
+        const { items, next } = isForAll(identity)
+          ? await listDeadLettersOfAll(ports, filter, { limit, from })
+          : await listDeadLetters(ports, identity.tenantId, filter, { limit, from });
+        const letters = seesInputs(identity) ? items : items.map((letter) => ({ ...letter, input: null }));
+        return { items: { dead_letters: letters }, next };
+      });
+    },
+    groupDeadLetters: async (call) => {
+      const identity = identify(call, "viewer", "all");
+      const filter = filterOf(queryOf(call, letterGroupsSchema));
+      const groups = isForAll(identity)
+        ? await groupDeadLettersOfAll(ports, filter)
+        : await groupDeadLetters(ports, identity.tenantId, filter);
+      return call.unstored(groups);
+    },
+    readOperation: async (call) => {
+      const asked = askedOf(call, { ...ofOperators, role: "viewer" });
+      return shown(call, shownOperation(ports, await operationIn(ports, asked)));
+    },
   }) satisfies Partial<HandlersOf<"status">>;
-
-async function listAnswer(ports: LetterReadPorts, call: Call): Promise<ApiResponse> {
-  const identity = identify(call, "viewer", "all");
-  const { limit, cursor, ...fields } = queryOf(call, letterListSchema);
-  const filter = filterOf(fields);
-  const filters = { ...filter };
-  return pageAnswer(ports, call, { identity, list: "dead-letters", filters, cursor }, async (from) => {
-    const { items, next } = isForAll(identity)
-      ? await listDeadLettersOfAll(ports, filter, { limit, from })
-      : await listDeadLetters(ports, identity.tenantId, filter, { limit, from });
-    const letters = seesInputs(identity) ? items : items.map((letter) => ({ ...letter, input: null }));
-    return { items: { dead_letters: letters }, next };
-  });
-}
-
-async function groupsAnswer(ports: LetterReadPorts, call: Call): Promise<ApiResponse> {
-  const identity = identify(call, "viewer", "all");
-  const filter = filterOf(queryOf(call, letterGroupsSchema));
-  const groups = isForAll(identity)
-    ? await groupDeadLettersOfAll(ports, filter)
-    : await groupDeadLetters(ports, identity.tenantId, filter);
-  return call.unstored(groups);
-}
-
-async function operationAnswer(ports: StatusPorts, call: Call): Promise<ApiResponse> {
-  const asked = askedOf(call, { ...ofOperators, role: "viewer" });
-  return shown(call, shownOperation(ports, await operationIn(ports, asked)));
-}

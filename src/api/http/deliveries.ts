@@ -6,7 +6,6 @@ import { isForAll } from "../acts/act.ts";
 import type { FindTaskPorts } from "../acts/task-of-key.ts";
 import type { FailedWebhook, WebhookTries, WebhookTry } from "../acts/views.ts";
 import { type HandlersOf, identify } from "./api.ts";
-import type { ApiResponse, Call } from "./call.ts";
 import { type Cursors, pageAnswer } from "./cursor.ts";
 import { findTask } from "./find-task.ts";
 import { pageParameters, queryOf } from "./query.ts";
@@ -33,7 +32,20 @@ export const deliveryReads = (ports: DeliveryReadPorts) =>
         deliveries: deliveries.flatMap(triesOf),
       } satisfies WebhookTries);
     },
-    listFailedDeliveries: (call) => failedAnswer(ports, call),
+    listFailedDeliveries: async (call) => {
+      const identity = identify(call, "viewer", "all");
+      const { limit, cursor } = queryOf(call, deliveryListSchema);
+      const read: ReadOfTenant<Delivery> = (tenantId, one) => ports.deliveries.listFailed({ tenantId, ...one });
+      const forAll = isForAll(identity);
+      const list = { identity, list: "deliveries", filters: { status: "failed" }, cursor };
+      return pageAnswer(ports, call, list, async (from) => {
+        const { items, next } = forAll
+          ? await mergeTenants(ports.tenants, { keyOf: failedKey, read }, { limit, from })
+          : await read(identity.tenantId, { limit, from });
+        const views = items.map((one) => ({ ...failedView(one), ...(forAll && { tenant_id: one.tenant_id }) }));
+        return { items: { deliveries: views }, next };
+      });
+    },
   }) satisfies Partial<HandlersOf<"status">>;
 
 /** The tries of a delivery as clients see them, oldest first. */
@@ -47,21 +59,6 @@ export const tryView = ({ at, duration_ms, status, error }: Try, index: number) 
   error: error ?? null,
   duration_ms,
 });
-
-async function failedAnswer(ports: DeliveryReadPorts, call: Call): Promise<ApiResponse> {
-  const identity = identify(call, "viewer", "all");
-  const { limit, cursor } = queryOf(call, deliveryListSchema);
-  const read: ReadOfTenant<Delivery> = (tenantId, one) => ports.deliveries.listFailed({ tenantId, ...one });
-  const forAll = isForAll(identity);
-  const filters = { status: "failed" };
-  return pageAnswer(ports, call, { identity, list: "deliveries", filters, cursor }, async (from) => {
-    const { items, next } = forAll
-      ? await mergeTenants(ports.tenants, { keyOf: failedKey, read }, { limit, from })
-      : await read(identity.tenantId, { limit, from });
-    const views = items.map((one) => ({ ...failedView(one), ...(forAll && { tenant_id: one.tenant_id }) }));
-    return { items: { deliveries: views }, next };
-  });
-}
 
 function failedView({ task_id, id, type, url, tries }: Delivery): FailedWebhook {
   const last = tries.at(-1);

@@ -13,7 +13,7 @@ import { receiverIn, receiverView } from "../acts/receiver.ts";
 import type { ReceiverDelivery } from "../acts/views.ts";
 import { askedOf, bodyAs, shown } from "./act-handlers.ts";
 import { type HandlersOf, identify } from "./api.ts";
-import type { ApiResponse, Call } from "./call.ts";
+import type { Call } from "./call.ts";
 import { type Cursors, pageAnswer } from "./cursor.ts";
 import { tryView } from "./deliveries.ts";
 import { pageParameters, queryOf, timeParameter } from "./query.ts";
@@ -54,7 +54,18 @@ export interface ReceiverReadPorts extends LogPorts {
 /** Handlers that read receivers of webhooks. */
 export const receiverReads = (ports: ReceiverReadPorts) =>
   ({
-    listReceivers: (call) => listAnswer(ports, call),
+    listReceivers: async (call) => {
+      const identity = identify(call, "viewer", "all");
+      const { limit, cursor } = queryOf(call, receiverListSchema);
+      const read = pageOfTenant(ports.receivers);
+      const forAll = isForAll(identity);
+      return pageAnswer(ports, call, { identity, list: "receivers", cursor }, async (from) => {
+        const page = { limit, from };
+        const { items, next } = await (forAll ? chainTenants(ports, read, page) : read(identity.tenantId, page));
+        const views = items.map((one) => ({ ...receiverView(one), ...(forAll && { tenant_id: one.tenant_id }) }));
+        return { items: { webhooks: views }, next };
+      });
+    },
     readReceiver: async (call) => shown(call, { json: receiverView(await findReceiver(ports, keyOf(call))) }),
     listReceiverDeliveries: async (call) => {
       const key = keyOf(call);
@@ -71,19 +82,6 @@ export const receiverReads = (ports: ReceiverReadPorts) =>
     },
   }) satisfies Partial<HandlersOf<"status">>;
 
-async function listAnswer(ports: ReceiverReadPorts, call: Call): Promise<ApiResponse> {
-  const identity = identify(call, "viewer", "all");
-  const { limit, cursor } = queryOf(call, receiverListSchema);
-  const read = pageOfTenant(ports.receivers);
-  const forAll = isForAll(identity);
-  return pageAnswer(ports, call, { identity, list: "receivers", cursor }, async (from) => {
-    const page = { limit, from };
-    const { items, next } = await (forAll ? chainTenants(ports, read, page) : read(identity.tenantId, page));
-    const views = items.map((one) => ({ ...receiverView(one), ...(forAll && { tenant_id: one.tenant_id }) }));
-    return { items: { webhooks: views }, next };
-  });
-}
-
 /** Pages of a tenant's receivers, oldest first. A tenant has at most 20, which are one read. */
 const pageOfTenant =
   (receivers: Pick<Receivers, "list">): ReadOfTenant<Receiver> =>
@@ -98,7 +96,26 @@ const pageOfTenant =
 
 /** The handler that delivers again. */
 export const receiverReplays = (ports: ReplayPorts) =>
-  ({ replayDeliveries: (call) => replayAnswer(ports, call) }) satisfies Partial<HandlersOf<"control">>;
+  ({
+    replayDeliveries: async (call) => {
+      const key = keyOf(call);
+      const identity = identify(call, "operator");
+      const { status, dry_run, per_second: perSecond, ...times } = await bodyAs(call, replayDeliveriesSchema);
+      await findReceiver(ports, key);
+      const matched = await matching(ports, key, status, times);
+      if (dry_run) return call.unstored({ matched: matched.length });
+      const operationId = await startOperation(ports, {
+        action: "redeliver",
+        matched: matched.map(({ task_id, id }) => [task_id, id] as const),
+        ...{ tiers: [], missed: 0, perSecond, identity },
+        correlationId: call.get("correlationId"),
+        traceparent: call.get("traceparent"),
+      });
+      call.header("content-location", `/operations/${operationId}`);
+      call.header("retry-after", "1");
+      return call.unstored({ operation_id: operationId, matched: matched.length }, 202);
+    },
+  }) satisfies Partial<HandlersOf<"control">>;
 
 type ReplayPorts = Pick<ReceiverPorts, "receivers"> & LogPorts & DispatchPorts;
 
@@ -119,25 +136,6 @@ function deliveryView({ id, task_id, body, ...delivery }: Delivery): ReceiverDel
     body: Buffer.from(body).subarray(0, shownBodyBytes).toString("utf8"),
     tries: delivery.tries.map((one, index) => ({ ...tryView(one, index), answer: one.answer ?? null })),
   };
-}
-
-async function replayAnswer(ports: ReplayPorts, call: Call): Promise<ApiResponse> {
-  const key = keyOf(call);
-  const identity = identify(call, "operator");
-  const { status, dry_run, per_second: perSecond, ...times } = await bodyAs(call, replayDeliveriesSchema);
-  await findReceiver(ports, key);
-  const matched = await matching(ports, key, status, times);
-  if (dry_run) return call.unstored({ matched: matched.length });
-  const operationId = await startOperation(ports, {
-    action: "redeliver",
-    matched: matched.map(({ task_id, id }) => [task_id, id] as const),
-    ...{ tiers: [], missed: 0, perSecond, identity },
-    correlationId: call.get("correlationId"),
-    traceparent: call.get("traceparent"),
-  });
-  call.header("content-location", `/operations/${operationId}`);
-  call.header("retry-after", "1");
-  return call.unstored({ operation_id: operationId, matched: matched.length }, 202);
 }
 
 /** @throws Problem `invalid_input` when too many match */

@@ -16,13 +16,11 @@ Examples:
   KEY=$(npx offload admin create-key --tenant globex --role operator)
   npx offload admin limits globex --tasks-in-progress 1000 --burst unset
   npx offload admin alarms
-
-Set OFFLOAD_URL and OFFLOAD_KEY instead of giving --url and --key each time. The key must have the role admin.
 `;
 
 /** `offload admin tenants|limits|keys|create-key|revoke-key|alarms` */
 export const register: Register = (group) => {
-  group.help(examples);
+  group.help(examples, "admin");
   addTenants(group);
   addLimits(group);
   addKeys(group);
@@ -80,8 +78,8 @@ function addLimits(group: Group): void {
   });
 }
 
-/** @throws InvalidArgumentError */
-function newLimit(text: string): { to: NewLimit } {
+/** Parses a number, `none` or `unset`. @throws InvalidArgumentError */
+export function newLimit(text: string): { to: NewLimit } {
   // Commander takes a null for no value.
   if (text === "none") return { to: null };
   if (text === "unset") return { to: text };

@@ -16,8 +16,6 @@ Examples:
   npx offload audit --actor olga --action pauseType
   npx offload audit --actor offload                       types that paused themselves
   npx offload audit --deployment --key dev-admin          what concerns all tenants
-
-Set OFFLOAD_URL and OFFLOAD_KEY instead of giving --url and --key each time. The key must have the role operator or admin.
 `;
 
 /**
@@ -43,7 +41,7 @@ const own = [["--deployment", "acts that concern all tenants (admins only)"], li
 
 /** `offload audit` */
 export const register: Register = (group) => {
-  group.help(actionsText + examples).does([...filter, ...own, ...connection], (given) => {
+  group.help(actionsText + examples, "operator or admin").does([...filter, ...own, ...connection], (given) => {
     const options = given.deployment ? withAdminKey(given) : given;
     const { task: taskId, ...others } = valuesOf(filter, options);
     const scope = options.deployment ? ("deployment" as const) : undefined;

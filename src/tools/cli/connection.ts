@@ -1,5 +1,12 @@
 import { InvalidArgumentError } from "commander";
-import { type Client, type ClientOptions, ConnectionError, createClient, type List } from "../../client/index.ts";
+import {
+  type Client,
+  type ClientOptions,
+  ConnectionError,
+  createClient,
+  type List,
+  Operations,
+} from "../../client/index.ts";
 import type { Options } from "./options.ts";
 import { UsageError } from "./terminal.ts";
 
@@ -87,6 +94,8 @@ export function connectionOf({ url, tenant, key = keyFor(url, tenant) }: Connect
   }
   return { url, key, tenant, maxTries };
 }
+
+export const operationsOf = (options: Connection): Operations => new Operations(connectionOf(options));
 
 /** Adds the local server's key of an admin where no key is given, for commands of admins. */
 export const withAdminKey = <Options extends Connection>(options: Options): Options =>

@@ -1,14 +1,8 @@
-import {
-  type Client,
-  type DeadLetterFilter,
-  type DeadLetterView,
-  type LetterGroupView,
-  Operations,
-} from "../../client/index.ts";
+import type { Client, DeadLetterFilter, DeadLetterView, LetterGroupView } from "../../client/index.ts";
 import { errorHint } from "../../core/control/group-dead-letters.ts";
 import { type Tier, tiers } from "../../core/model/words.ts";
 import { firstOf, listText } from "./answer.ts";
-import { clientOf, connection, connectionOf, isForAll, limit, take } from "./connection.ts";
+import { clientOf, connection, isForAll, limit, operationsOf, take } from "./connection.ts";
 import type { Group, Register } from "./group.ts";
 import {
   addOperation,
@@ -34,8 +28,6 @@ Examples:
   npx offload dlq replay --type mail.send --per-second 10 --wait
   npx offload dlq discard --error-kind validation --failed-before 2027-01-01T00:00:00Z
   npx offload dlq replay --all --yes
-
-Set OFFLOAD_URL and OFFLOAD_KEY instead of giving --url and --key each time. The key must have the role operator or admin.
 `;
 
 const filter = [
@@ -56,7 +48,7 @@ const many = [["[task_ids...]"], ...filter, ...selecting("all dead letters of th
 
 /** `offload dlq list|groups|show|replay|discard|operation` */
 export const register: Register = (group) => {
-  group.help(examples);
+  group.help(examples, "operator or admin");
   addList(group);
   addGroups(group);
   addShow(group);
@@ -70,7 +62,7 @@ export const register: Register = (group) => {
   group.add("recover", about, [["[tiers...]"], ...connection], async (options, names) => {
     const known = names.map((name) => tiers.find((tier) => tier === name));
     if (known.includes(undefined)) throw new UsageError(`the tiers are ${tiers.join(", ")}`);
-    const operations = new Operations(connectionOf(options));
+    const operations = operationsOf(options);
     for (const tier of tiers) if (known.length === 0 || known.includes(tier)) await operations.recoverDeadLetters(tier);
     group.terminal.out(recovered);
   });
@@ -101,7 +93,7 @@ function addList(group: Group): void {
 function addGroups(group: Group): void {
   const about = "group dead letters by type and error, the largest group first";
   group.add("groups", about, [...filter, ...connection], async (options) => {
-    const found = await new Operations(connectionOf(options)).deadLetterGroups(valuesOf(filter, options));
+    const found = await operationsOf(options).deadLetterGroups(valuesOf(filter, options));
     const text = listText<LetterGroupView>(found.groups, noGroups(found.complete), {
       count: "count",
       ...(isForAll(options) && { tenants: tenantsText }),
@@ -179,7 +171,7 @@ function act(
   const starting = {
     group: "dlq",
     action,
-    count: () => new Operations(connectionOf(options)).dryRunOfLetters(action, selection),
+    count: () => operationsOf(options).dryRunOfLetters(action, selection),
     start: () => deadLetters[action](selection, { perSecond: options.perSecond }),
   } as const;
   return startOperation(terminal, starting, options);

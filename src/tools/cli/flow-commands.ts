@@ -5,7 +5,7 @@ import { type Connection, clientOf, connection, connectionOf, isForAll, withAdmi
 import { addFlowSet, keyLimitText, placesText, rateText } from "./flow-set.ts";
 import type { Register } from "./group.ts";
 import type { Options } from "./options.ts";
-import { plain, type Terminal, UsageError } from "./terminal.ts";
+import { plain, said, type Terminal, UsageError } from "./terminal.ts";
 import { type Columns, tableOf } from "./text-table.ts";
 
 const examples = `
@@ -24,8 +24,6 @@ Examples:
   npx offload flow clear mail.send                    use the limits of the definition again, or none
   npx offload flow close mail.send                    close the breaker of a type
   npx offload flow close mail.send --limit-key acme   only that of the key acme
-
-Set OFFLOAD_URL and OFFLOAD_KEY instead of giving --url and --key each time.
 `;
 
 const pausing = (act: "pause" | "resume") =>
@@ -42,7 +40,7 @@ const limitKey = ["--limit-key <key>", "only that of one key; default: those of 
 
 /** `offload flow show|pause|resume|set|clear|close` */
 export const register: Register = (group) => {
-  group.help(examples);
+  group.help(examples, "any");
   const shows = "show what is paused, the limits in force, and the breakers";
   group.add("show", shows, connection, (options) => show(withAdminKey(options)));
   for (const act of ["pause", "resume"] as const) {
@@ -78,24 +76,19 @@ async function showHolds(terminal: Terminal, flow: Flow, of: { type?: string }):
 /** Lists the pauses, breakers and limits that still hold the tasks that were let go. */
 async function holdsOf(flow: Flow, { type }: { type?: string }): Promise<string[]> {
   const { types, tenant_paused_since } = await flow.types();
-  const tenant = tenant_paused_since === null ? [] : [`Still held: the tenant is paused since ${tenant_paused_since}.`];
   const ofTypes = types
     .filter(({ name }) => type === undefined || name === type)
     .flatMap(({ name, paused, breaker, concurrency, rate_limit }) =>
-      [
-        ...(paused === null ? [] : [`is paused ${pauseText(paused)}`]),
-        ...(breaker?.state === "open"
-          ? [
-              `has an open breaker${sinceText(breaker)} until ${breaker.open_until}: npx offload flow close ${plain(name)}`,
-            ]
-          : []),
-        ...(type === undefined || concurrency === null
-          ? []
-          : [`runs at most ${placesText(concurrency)} at the same time`]),
-        ...(type === undefined || rate_limit === null ? [] : [`starts at most ${rateText(rate_limit)}`]),
-      ].map((hold) => `Still held: ${plain(name)} ${hold}.`),
+      said(
+        paused !== null && `is paused ${pauseText(paused)}`,
+        breaker?.state === "open" &&
+          `has an open breaker${sinceText(breaker)} until ${breaker.open_until}: npx offload flow close ${plain(name)}`,
+        type !== undefined && concurrency !== null && `runs at most ${placesText(concurrency)} at the same time`,
+        type !== undefined && rate_limit !== null && `starts at most ${rateText(rate_limit)}`,
+      ).map((hold) => `Still held: ${plain(name)} ${hold}.`),
     );
-  return [...tenant, ...ofTypes];
+  const tenant = tenant_paused_since !== null && `Still held: the tenant is paused since ${tenant_paused_since}.`;
+  return said(tenant, ...ofTypes);
 }
 
 function checkTarget({ tier, type, all, tenant }: PauseOptions): void {
@@ -180,8 +173,9 @@ function notesOn({ types, tenant_paused_since }: TypeList): string[] {
           `\n${plain(name)} is paused for the tenant ${plain(tenant_id)} by itself: ${plain(paused_reason)}.`,
       ),
   );
-  const tenant = `\nThe tenant is paused since ${tenant_paused_since}: none of its tasks starts.`;
-  return [...limits, ...breakers, ...pauses, ...(tenant_paused_since === null ? [] : [tenant])];
+  const tenant =
+    tenant_paused_since !== null && `\nThe tenant is paused since ${tenant_paused_since}: none of its tasks starts.`;
+  return said(...limits, ...breakers, ...pauses, tenant);
 }
 
 const typeColumns: Columns<TypeList["types"][number]> = {

@@ -6,7 +6,7 @@ import type { Answer } from "./answer.ts";
 import { type Connection, connection, connectionOf, countTo, withAdminKey } from "./connection.ts";
 import type { Group } from "./group.ts";
 import type { Options } from "./options.ts";
-import { CommandFailed, plain, UsageError } from "./terminal.ts";
+import { CommandFailed, plain, said, UsageError } from "./terminal.ts";
 
 const changes = [
   ["--limit <n>", "attempts at the same time; of a type that has only a rate: its starts", countTo(maxStarts)],
@@ -125,10 +125,10 @@ function oneRateText(rate: Pick<Rates, "limit" | "per_seconds" | "defined_limit"
 }
 
 function limitsText({ type, concurrency, rate_limit }: TypeLimits): string {
-  const lines = [
-    ...(concurrency === null ? [] : [`  attempts at the same time: ${placesText(concurrency)}`]),
-    ...(rate_limit === null ? [] : [`  starts: ${rateText(rate_limit)}`]),
-  ];
+  const lines = said(
+    concurrency !== null && `  attempts at the same time: ${placesText(concurrency)}`,
+    rate_limit !== null && `  starts: ${rateText(rate_limit)}`,
+  );
   if (lines.length === 0) return `${plain(type)} has no limits, in every worker after about three seconds.`;
   return [`${plain(type)}, in every worker after about three seconds:`, ...lines].join("\n");
 }

@@ -14,6 +14,13 @@ type Act<All extends readonly Given[]> = (
   ...operands: Operands<All>
 ) => Outcome | Promise<Outcome>;
 
+type KeyRole = "any" | "operator or admin" | "admin";
+
+const givenOnce = (role: KeyRole): string => {
+  const needed = role === "any" ? "" : ` The key must have the role ${role}.`;
+  return `\nSet OFFLOAD_URL and OFFLOAD_KEY instead of giving --url and --key each time.${needed}\n`;
+};
+
 /** A command of the program: it does something itself, or has commands of its own. */
 export class Group {
   readonly command: Command;
@@ -27,8 +34,9 @@ export class Group {
     this.#exit = exit;
   }
 
-  help(text: string): this {
-    this.command.addHelpText("after", text);
+  /** @param role the lowest role of the key, of commands that call the API */
+  help(text: string, role?: KeyRole): this {
+    this.command.addHelpText("after", role === undefined ? text : text + givenOnce(role));
     return this;
   }
 

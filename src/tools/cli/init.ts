@@ -10,7 +10,7 @@ import { installFlags, type Manager, managerOf, runCommand } from "../init/manag
 import { obstacles } from "../init/obstacles.ts";
 import { type Folder, type Manifest, type Plan, planInit } from "../init/plan.ts";
 import type { Register } from "./group.ts";
-import { agree, CommandFailed, type Terminal } from "./terminal.ts";
+import { agree, CommandFailed, said, type Terminal } from "./terminal.ts";
 
 const examples = `
 In an empty folder it makes a complete small project. In a project it adds what is missing. It overwrites no file. At the end it starts the
@@ -192,12 +192,12 @@ function install(terminal: Terminal, folder: string, manager: Manager): void {
 
 function nextSteps(folder: string, manager: Manager, installed: boolean): string {
   const path = relative(process.cwd(), folder);
-  const steps = [
-    ...(path === "" ? [] : [`cd ${shellWord(path)}`]),
-    ...(installed ? [] : [`${manager.name} install`]),
+  const steps = said(
+    path !== "" && `cd ${shellWord(path)}`,
+    !installed && `${manager.name} install`,
     `${runCommand(manager, "offload dev")}          # everything on this machine`,
     `${manager.name === "npm" ? "npm" : `${manager.name} run`} test                 # the task types' tests`,
     `${runCommand(manager, "cdk deploy --all")}     # to your AWS account`,
-  ];
+  );
   return `\nNext:\n${steps.map((step) => `  ${step}`).join("\n")}`;
 }

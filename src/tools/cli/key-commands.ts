@@ -2,6 +2,7 @@ import { InvalidArgumentError } from "commander";
 import { DynamoKeyStore } from "../../aws/key-store.ts";
 import { type ApiKey, parseApiKey } from "../../core/model/keys.ts";
 import { roleInWords, roles } from "../../core/model/words.ts";
+import { durationSeconds } from "../../util/duration.ts";
 import { things } from "./answer.ts";
 import { onTable, tableHelp, tableOptions, tenantId } from "./deployed-table.ts";
 import type { Group, Register } from "./group.ts";
@@ -107,12 +108,10 @@ function label(text: string): string {
   throw new InvalidArgumentError("Expected at most 100 printable characters.");
 }
 
-const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
-
 /** Parses a future time, or a duration from now. Returns epoch milliseconds. */
 function spanOrTime(text: string): number {
-  const [, count, unit = ""] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
-  const at = count === undefined ? Date.parse(text) : Date.now() + Number(count) * (unitSeconds[unit] ?? 0) * 1000;
+  const seconds = /^\d{1,6}[smhd]$/.test(text) ? durationSeconds(text) : undefined;
+  const at = seconds === undefined ? Date.parse(text) : Date.now() + seconds * 1000;
   if (/^\d/.test(text) && at > Date.now() && at < 8.64e15) return at;
   throw new InvalidArgumentError(
     "Expected a future time such as 2027-03-01, or a duration such as 90d, 12h, 30m, 45s.",

@@ -9,6 +9,7 @@ import {
 } from "../../core/limits/limits.ts";
 import { depthSchema, limitsSchema } from "../../core/limits/parse-limits.ts";
 import { tiers } from "../../core/model/words.ts";
+import { newLimit } from "./admin-commands.ts";
 import type { Answer } from "./answer.ts";
 import { configuredLimits, onTable, type TableOptions, tableHelp, tableOptions, tenantId } from "./deployed-table.ts";
 import type { Group, Register } from "./group.ts";
@@ -138,10 +139,8 @@ async function shown(terminal: Terminal, found: Stored, options: TableOptions & 
 
 /** Parses a number, `none` or `unset`. */
 function parseLimit(text: string): LimitValue {
-  if (text === "none") return null;
-  if (text === "unset") return undefined;
-  if (/^\d+(\.\d+)?$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('Expected a number, "none" or "unset".');
+  const { to } = newLimit(text);
+  return to === "unset" ? undefined : to;
 }
 
 function parseDepth(text: string, before: Record<string, LimitValue> = {}): Record<string, LimitValue> {

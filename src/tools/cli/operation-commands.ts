@@ -1,9 +1,9 @@
-import { type DryRun, Operations, type OperationView, type StartedOperation } from "../../client/index.ts";
+import type { DryRun, Operations, OperationView, StartedOperation } from "../../client/index.ts";
 import type { Answer } from "./answer.ts";
-import { type Connection, connection, connectionOf, count } from "./connection.ts";
+import { type Connection, connection, count, operationsOf } from "./connection.ts";
 import type { Group } from "./group.ts";
 import type { Options } from "./options.ts";
-import { CommandFailed, type Terminal, UsageError } from "./terminal.ts";
+import { CommandFailed, said, type Terminal, UsageError } from "./terminal.ts";
 import { type Screen, table } from "./text-table.ts";
 
 const pollMs = 1_000;
@@ -67,7 +67,7 @@ export async function startOperation(
   }
   if (options.all && !options.yes) await askFirst(terminal, starting);
   const accepted = await starting.start();
-  if (options.wait) return waitForEnd(terminal, new Operations(connectionOf(options)), accepted.operation_id);
+  if (options.wait) return waitForEnd(terminal, operationsOf(options), accepted.operation_id);
   const text = `The ${action} of ${accepted.matched} ${thingsOf(starting)} was accepted. Follow it with`;
   return { json: accepted, text: `${text}\n  npx offload ${group} operation ${accepted.operation_id} --wait` };
 }
@@ -99,7 +99,7 @@ export function addOperation(group: Group, what: string): void {
   ] as const;
   const about = `show the progress of ${what}, cancel it, or change its rate`;
   group.add("operation", about, [...own, ...connection], async (options, id) => {
-    const operations = new Operations(connectionOf(options));
+    const operations = operationsOf(options);
     if (options.perSecond !== undefined) await operations.changeRate(id, options.perSecond);
     const cancelled = options.cancel ? await operations.cancel(id) : undefined;
     if (options.wait) return waitForEnd(group.terminal, operations, id, cancelled !== undefined);
@@ -132,7 +132,7 @@ const hasEnded = ({ status }: OperationView): boolean =>
 
 /** Progress of an operation in one line. */
 function progressText({ status, matched, done, skipped, failed, stopped }: OperationView): string {
-  const rest = [...(skipped > 0 ? [`${skipped} skipped`] : []), ...(failed > 0 ? [`${failed} failed`] : [])];
+  const rest = said(skipped > 0 && `${skipped} skipped`, failed > 0 && `${failed} failed`);
   const why = stopped === undefined ? "" : `. It stopped by itself: ${stopped}`;
   return `${status}: ${[`${done} of ${matched} done`, ...rest].join(", ")}${why}`;
 }

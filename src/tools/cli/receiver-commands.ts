@@ -12,8 +12,6 @@ Examples:
   npx offload receivers deliveries 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11 --status failed
   npx offload receivers replay 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11 --after 2027-01-01T00:00:00Z
   npx offload receivers change 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11 --enable
-
-Set OFFLOAD_URL and OFFLOAD_KEY instead of giving --url and --key each time. The key must have the role operator or admin.
 `;
 
 const adding = <Text extends string>(text: string, before: Text[] = []): Text[] => [...before, text as Text];
@@ -30,7 +28,7 @@ const fields = [
 
 /** `offload receivers create|list|show|change|delete|test|rotate|deliveries|replay` */
 export const register: Register = (group) => {
-  group.help(examples);
+  group.help(examples, "operator or admin");
   addCreate(group);
   addList(group);
   addChange(group);

@@ -1,7 +1,7 @@
-import { type AnyTasks, type Client, Operations, type ScheduleChange, type ScheduleRule } from "../../client/index.ts";
+import type { AnyTasks, Client, ScheduleChange, ScheduleRule } from "../../client/index.ts";
 import type { Tier } from "../../core/model/words.ts";
 import { type Answer, firstOf, thing } from "./answer.ts";
-import { addTag, type Connection, clientOf, connection, connectionOf, count, limit, take } from "./connection.ts";
+import { addTag, type Connection, clientOf, connection, count, limit, operationsOf, take } from "./connection.ts";
 import type { Group, Register } from "./group.ts";
 import { jsonOf } from "./json-input.ts";
 import { asGiven, type Options, valuesOf } from "./options.ts";
@@ -19,8 +19,6 @@ Examples:
   npx offload schedules run daily-report
 
 Schedules in code (tasks/schedules.ts) are listed, too. You can pause, resume and run them; to change one, change the code.
-
-Set OFFLOAD_URL and OFFLOAD_KEY instead of giving --url and --key each time. The key must have the role operator or admin.
 `;
 
 const rule = [
@@ -51,7 +49,7 @@ const afterTask = [
 
 /** `offload schedules list|show|create|put|change|pause|resume|run|delete|next|preview` */
 export const register: Register = (group) => {
-  group.help(examples);
+  group.help(examples, "operator or admin");
   addList(group);
   addWrite(group, "create", "create a schedule");
   addWrite(group, "put", "create a schedule, or replace it whole: what is not given has its default");
@@ -68,10 +66,10 @@ export const register: Register = (group) => {
     });
   one("show", "show a schedule", async ({ schedules }, id) => thing(await schedules.get(id)));
   one("pause", "pause a schedule: it submits nothing until it is resumed", async (_, id, options) =>
-    thing(await new Operations(connectionOf(options)).pauseSchedule(id)),
+    thing(await operationsOf(options).pauseSchedule(id)),
   );
   one("resume", "resume a paused schedule; times that it missed stay skipped", async (_, id, options) =>
-    thing(await new Operations(connectionOf(options)).resumeSchedule(id)),
+    thing(await operationsOf(options).resumeSchedule(id)),
   );
   one("run", "submit a schedule's task now", async ({ schedules }, id) => thing(await schedules.run(id)));
   one("delete", "delete a schedule; its tasks stay", async ({ schedules }, id) => {

@@ -9,11 +9,11 @@ import type { Options } from "./options.ts";
 import { Prober, type SentProbe, sampleGiven } from "./prober.ts";
 import { CommandFailed, plain, type Terminal } from "./terminal.ts";
 import { tableOf } from "./text-table.ts";
+import { msBetween } from "./verify/check.ts";
+import type { Sample as AnySample } from "./verify/target.ts";
 
 /** Task type and input of the tasks whose latencies are measured. */
-interface Sample {
-  type: string;
-  input: unknown;
+interface Sample extends AnySample {
   /** Expected result. Absent: any. */
   result?: unknown;
 }
@@ -121,13 +121,11 @@ async function expectProbes(client: Client): Promise<void> {
 function checksOf(prober: Prober, sample: Sample, { count, type }: SmokeOptions, timings: Timing[]): Check[] {
   const inTiers = tiers.map((tier) => ({ name: tier, run: () => checkTier(prober, sample, tier, count, timings) }));
   const delayed = { name: "delayed", run: () => checkDelayed(prober, sample) };
-  if (type !== undefined) return [...inTiers, delayed];
+  const ofProbes = Object.entries({ retried: checkRetried, failed: checkFailed, cancelled: checkCancelled });
   return [
     ...inTiers,
     delayed,
-    { name: "retried", run: () => checkRetried(prober) },
-    { name: "failed", run: () => checkFailed(prober) },
-    { name: "cancelled", run: () => checkCancelled(prober) },
+    ...(type === undefined ? ofProbes : []).map(([name, check]) => ({ name, run: () => check(prober) })),
   ];
 }
 
@@ -176,8 +174,7 @@ function expectResult(sample: Sample, task: TaskView): void {
 }
 
 function timingOf({ sentAt, answeredAt }: SentProbe, task: TaskView, seenAt: number): Timing {
-  const between = (from: string | null, to: string | null) =>
-    Math.max(0, Date.parse(to ?? "") - Date.parse(from ?? ""));
+  const between = (from: string | null, to: string | null) => Math.max(0, msBetween(from, to));
   const total = seenAt - sentAt;
   const answered = answeredAt - sentAt;
   const wait = between(task.created_at, task.started_at);
@@ -187,23 +184,21 @@ function timingOf({ sentAt, answeredAt }: SentProbe, task: TaskView, seenAt: num
 }
 
 async function checkDelayed(prober: Prober, { type, input }: Sample): Promise<string> {
-  const { taskId } = await prober.submit(type, input, { delaySeconds });
-  const { started_at, run_at } = await prober.until(taskId, "completed");
-  const lateMs = Date.parse(started_at ?? "") - Date.parse(run_at ?? "");
+  const { task_id, started_at, run_at } = await prober.completed(type, input, { delaySeconds });
+  const lateMs = msBetween(run_at, started_at);
   if (lateMs >= 0) return `started ${lateMs} ms after its delay of ${delaySeconds} s`;
-  throw new CommandFailed(`task ${taskId} started ${-lateMs} ms before its time`);
+  throw new CommandFailed(`task ${task_id} started ${-lateMs} ms before its time`);
 }
 
 const attemptsOf = (count: number): string => `${count} attempt${count === 1 ? "" : "s"}`;
 
 /** Fails once with "conflict", the kind with the shortest wait before the next attempt. */
 async function checkRetried(prober: Prober): Promise<string> {
-  const { taskId } = await prober.submit("probe.fail", { kind: "conflict", times: 1 });
-  const task = await prober.until(taskId, "completed");
-  const attempts = await prober.client.attempts(taskId);
+  const task = await prober.completed("probe.fail", { kind: "conflict", times: 1 });
+  const attempts = await prober.client.attempts(task);
   const [first, second] = attempts;
   if (task.attempts !== 2 || first?.outcome !== "retried" || second === undefined) {
-    throw new CommandFailed(`task ${taskId} has ${attempts.length} attempts in its history, expected one retry`);
+    throw new CommandFailed(`task ${task.task_id} has ${attempts.length} attempts in its history, expected one retry`);
   }
   return `the second attempt came ${Date.parse(second.started_at) - Date.parse(first.started_at)} ms after the first`;
 }
@@ -232,14 +227,8 @@ async function checkCancelled(prober: Prober): Promise<string> {
   return `stopped ${Math.round(performance.now() - askedAt)} ms after the request`;
 }
 
-interface Stage {
-  stage: string;
-  p50_ms: number;
-  max_ms: number;
-}
-
 /** Median and maximum of each stage, by nearest rank. Empty when no task completed. */
-function summary(timings: readonly Timing[]): Stage[] {
+function summary(timings: readonly Timing[]) {
   if (timings.length === 0) return [];
   return stages.map((stage) => {
     const sorted = timings.map((timing) => Math.round(timing[stage])).sort((a, b) => a - b);
@@ -251,7 +240,7 @@ interface Report {
   url: string;
   seconds: number;
   checks: readonly Outcome[];
-  stages: readonly Stage[];
+  stages: ReturnType<typeof summary>;
 }
 
 function reportText({ url, seconds, checks, stages }: Report, terminal: Terminal): string {

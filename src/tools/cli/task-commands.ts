@@ -1,10 +1,10 @@
 import type { CommandText, Text } from "../../api/acts/act.ts";
 import * as rareTasks from "../../api/acts/rare-task-acts.ts";
 import * as tasks from "../../api/acts/task-acts.ts";
-import { type AttemptView, Operations, type TaskView } from "../../client/index.ts";
+import type { AttemptView, TaskView } from "../../client/index.ts";
 import type { Status } from "../../core/model/words.ts";
 import { firstOf, thing } from "./answer.ts";
-import { type Connection, clientOf, connection, connectionOf, countTo, followerOf, limit } from "./connection.ts";
+import { type Connection, clientOf, connection, countTo, followerOf, limit, operationsOf } from "./connection.ts";
 import { follow, following } from "./follow-task.ts";
 import type { Group, Register } from "./group.ts";
 import { readInput } from "./json-input.ts";
@@ -39,13 +39,11 @@ Examples:
   npx offload tasks priority 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11 high
   npx offload tasks reschedule ~post.publish:post-4711 --run-at 2027-03-01T08:00:00Z
   npx offload tasks signal 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11 approved '{"by":"ada"}'
-
-Set OFFLOAD_URL and OFFLOAD_KEY instead of giving --url and --key each time.
 `;
 
 /** `offload tasks submit|list|get|attempts|steps|input|follow|result`, and the commands that change tasks. */
 export const register: Register = (group) => {
-  group.help(examples);
+  group.help(examples, "any");
   addSubmit(group.in("submit", "the same as `offload submit`", { hidden: true }));
   addList(group);
   addReads(group);
@@ -113,7 +111,7 @@ function addAct(group: Group, { name, description, takes, value, among, call }: 
   const act = async (options: Connection, id: string, operand: unknown) => {
     const option = /^--(\w+)/.exec(takes)?.[1];
     const client = clientOf(options);
-    const calls = (call in client ? client : new Operations(connectionOf(options))) as unknown as Calls;
+    const calls = (call in client ? client : operationsOf(options)) as unknown as Calls;
     const given = option === undefined ? operand : options[option as keyof Connection];
     return thing(await (calls[call] as Calls[string])(id, given));
   };

@@ -1,15 +1,13 @@
-import { type LogLine, Operations, type TaskView } from "../../client/index.ts";
+import type { LogLine, Operations, TaskView } from "../../client/index.ts";
 import { statuses } from "../../core/model/words.ts";
 import { firstOf, things } from "./answer.ts";
-import { type Connection, connection, connectionOf, isForAll, limit } from "./connection.ts";
+import { type Connection, connection, isForAll, limit, operationsOf } from "./connection.ts";
 import type { Group } from "./group.ts";
 import { readInput } from "./json-input.ts";
 import { plain, type Terminal } from "./terminal.ts";
 import type { Columns } from "./text-table.ts";
 
 const ofOne = [["<task_id>"]] as const;
-
-const operationsOf = (options: Connection): Operations => new Operations(connectionOf(options));
 
 /** Adds the commands that show what is stored beside a task. */
 export function addParts(group: Group): void {

@@ -1,7 +1,7 @@
-import { Operations, type StartedOperation, type TaskSelection, type TaskView } from "../../client/index.ts";
+import type { StartedOperation, TaskSelection, TaskView } from "../../client/index.ts";
 import type { Status, Tier } from "../../core/model/words.ts";
 import { type Answer, thing } from "./answer.ts";
-import { addTag, type Connection, clientOf, connection, connectionOf } from "./connection.ts";
+import { addTag, clientOf, connection, operationsOf } from "./connection.ts";
 import type { Group } from "./group.ts";
 import { readInput } from "./json-input.ts";
 import {
@@ -41,8 +41,6 @@ const input = [
   "--input <json>",
   "for one task: its input from now on, as JSON, @file, or - for the standard input",
 ] as const;
-
-const operationsOf = (options: Connection): Operations => new Operations(connectionOf(options));
 
 /** Adds the commands that cancel, retry and run one task or many. */
 export function addBulk(group: Group): void {

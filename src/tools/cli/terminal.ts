@@ -150,6 +150,9 @@ async function ask(message: string, initialValue: boolean): Promise<boolean> {
 export const plain = (text: unknown): string =>
   String(text ?? "-").replaceAll(new RegExp(`(?:${controlCharacters.source})+`, "gu"), " ");
 
+/** The parts that are said: the others are false. */
+export const said = (...parts: (string | false)[]): string[] => parts.filter((part) => part !== false);
+
 /** A stack without control characters, but with its lines and their indents. */
 export const plainStack = (stack: string): string =>
   stack

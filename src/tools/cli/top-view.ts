@@ -9,6 +9,7 @@ import {
   type Metrics,
   Operations,
   ProblemError,
+  type TaskView,
 } from "../../client/index.ts";
 import { cut } from "../../machine/columns.ts";
 import { type Connection, connectionOf, take, textOf } from "./connection.ts";
@@ -46,14 +47,7 @@ export interface TopView {
 /** Pages that are read where they are short, at most. */
 const mostPages = 5;
 
-interface TopTask {
-  task_id: string;
-  type: string;
-  status: string;
-  progress: number | null;
-  created_at: string;
-  error: string | null;
-}
+type TopTask = Pick<TaskView, "task_id" | "type" | "status" | "progress" | "created_at" | "error">;
 
 /** Reads all parts. Each fails by itself; a part that the role may not read is left out. The signal ends all reads. */
 export async function readTop(options: Connection, signal?: AbortSignal): Promise<TopView> {
@@ -88,11 +82,7 @@ export async function readTop(options: Connection, signal?: AbortSignal): Promis
 }
 
 /** Tasks per second of a deployment. */
-export interface Rates {
-  submitted: number;
-  completed: number;
-  failed: number;
-}
+export type Rates = Record<"submitted" | "completed" | "failed", number>;
 
 /** Periods of which the rates are the average: the newest one may not be over, and metrics are a minute late in AWS. */
 const periodsRead = 3;
@@ -126,7 +116,7 @@ function ratesIn({ to, period_seconds, series }: Metrics): Rates {
 /** Such as `Tasks per second: 1.25 submitted, 1.20 completed, 0.00 failed`. */
 const rateText = (rates: Rates): string =>
   `Tasks per second: ${Object.entries(rates)
-    .map(([name, value]) => `${(value as number).toFixed(2)} ${name}`)
+    .map(([name, value]) => `${value.toFixed(2)} ${name}`)
     .join(", ")}`;
 
 /** An admin who names no tenant looks at all of them: what fails may fail for others. */

@@ -11,7 +11,7 @@ import { type Connection, connectionOf, followerOf, localUrl, textOf, withAdminK
 import type { Register } from "./group.ts";
 import type { Options } from "./options.ts";
 import { Prober, sampleGiven } from "./prober.ts";
-import { agree, CommandFailed, plain, type Terminal } from "./terminal.ts";
+import { agree, CommandFailed, plain, said, type Terminal } from "./terminal.ts";
 import { tableOf } from "./text-table.ts";
 import { allChecks } from "./verify/all-checks.ts";
 import { type Check, type Group, groups, type Outcome, type Tools } from "./verify/check.ts";
@@ -25,7 +25,7 @@ import {
   priceOf,
 } from "./verify/estimate.ts";
 import { machineClock, runChecks, StoppableClock } from "./verify/run-checks.ts";
-import { readTarget, type Sample, type Target } from "./verify/target.ts";
+import { readTarget, type Sample } from "./verify/target.ts";
 import type { TemporaryKey } from "./verify/temporary-key.ts";
 import { reportOf } from "./verify/verify-report.ts";
 
@@ -179,7 +179,7 @@ async function run(terminal: Terminal, work: Work): Promise<number> {
   };
   const outcomes = await untilStopped(terminal, checks, tools, clock, minutes);
   const left = await prober.cleanUp(machineClock, cleanUpSeconds);
-  write(terminal, { options, target, prober, outcomes, left, startedAtMs: tools.startedAtMs });
+  write(terminal, options, tools, outcomes, left);
   return left !== undefined || outcomes.some(({ verdict }) => verdict === "differs") || clock.isStopped ? 1 : 0;
 }
 
@@ -225,16 +225,14 @@ async function untilStopped(
   }
 }
 
-interface Written extends Pick<Work, "options"> {
-  target: Target;
-  prober: Prober;
-  outcomes: readonly Outcome[];
-  left: string | undefined;
-  startedAtMs: number;
-}
-
 /** Prints the table, and writes the report. */
-function write(terminal: Terminal, { options, target, prober, outcomes, left, startedAtMs }: Written): void {
+function write(
+  terminal: Terminal,
+  options: VerifyOptions,
+  { target, prober, startedAtMs }: Tools,
+  outcomes: readonly Outcome[],
+  left: string | undefined,
+): void {
   const { account, isLocal, url, version } = target;
   const date = new Date(startedAtMs).toISOString();
   const stage = account?.facts.stage ?? (isLocal ? "local" : "by-url");
@@ -254,9 +252,10 @@ function write(terminal: Terminal, { options, target, prober, outcomes, left, st
 }
 
 /** The options of a run that the report names: none that has a secret or a place. */
-const optionsOf = ({ stack, only = [], long, type }: VerifyOptions): string[] => [
-  stack === undefined ? "--url" : "--stack",
-  ...only.map((one) => `--only ${one}`),
-  ...(long === true ? ["--long"] : []),
-  ...(type === undefined ? [] : ["--type"]),
-];
+const optionsOf = ({ stack, only = [], long, type }: VerifyOptions): string[] =>
+  said(
+    stack === undefined ? "--url" : "--stack",
+    ...only.map((one) => `--only ${one}`),
+    long === true && "--long",
+    type !== undefined && "--type",
+  );

@@ -11,13 +11,11 @@ Examples:
   npx offload webhooks list                            webhooks that were given up
   npx offload webhooks tries 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11
   npx offload webhooks redeliver 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11
-
-Set OFFLOAD_URL and OFFLOAD_KEY instead of giving --url and --key each time. The key must have the role operator or admin.
 `;
 
 /** `offload webhooks secret|list|tries|redeliver` */
 export const register: Register = (group) => {
-  group.help(examples);
+  group.help(examples, "operator or admin");
   const rotate = ["--rotate", "make a new secret first"] as const;
   group.add("secret", "print the secret that signs webhooks", [rotate, ...connection], async (options) => {
     const webhooks = webhooksOf(options);
