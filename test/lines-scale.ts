@@ -6,9 +6,12 @@ import type { Sharded, WaitingKey, WaitQueues, WantedToken } from "../src/core/p
 import type { Clock } from "../src/core/ports/tasks.ts";
 import type { TaskType } from "../src/core/task/task.ts";
 import { columns } from "../src/machine/columns.ts";
-import { memoryPipeline } from "./support/memory-pipeline.ts";
+import { pipelineWith } from "./support/memory-pipeline.ts";
+import { limits } from "./support/parts/limits.ts";
 import { typeOf } from "./support/task-types.ts";
 import { workerPool } from "./support/worker-pool.ts";
+
+const memoryPipeline = pipelineWith(limits);
 
 /*
  * npm run test:lines -- [places|rates|growing|waiting|pause]... [number]...

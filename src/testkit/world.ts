@@ -1,5 +1,6 @@
 import { cancel } from "../core/control/control.ts";
 import { type SentFile, sentFacts, storeFiles } from "../core/extras/files/uploads.ts";
+import { lateExtras } from "../core/extras/late-code.ts";
 import { FlowBook } from "../core/extras/limits/flow-book.ts";
 import { limiter, loadLimits } from "../core/extras/limits/index.ts";
 import { followers } from "../core/extras/list.ts";
@@ -84,7 +85,7 @@ export class World implements WorkerWorld {
   readonly clock: FakeClock;
   readonly stores: MemoryStores;
   /** Loaded with the world: its clock does not wait for code. */
-  readonly lateCode = lateCode;
+  readonly lateCode = [lateCode, lateExtras];
   readonly flow: FlowBook;
   readonly lines = new Lines();
   readonly types: readonly TaskType[];

@@ -7,8 +7,12 @@ import { itemBytesOf, unitBytes } from "../../src/util/item-bytes.ts";
 import fc from "../support/fast-check.ts";
 import { operator, submitter } from "../support/identities.ts";
 import { itemBytes } from "../support/item-bytes.ts";
-import { memoryPipeline } from "../support/memory-pipeline.ts";
+import { pipelineWith } from "../support/memory-pipeline.ts";
+import { notices } from "../support/parts/notices.ts";
+import { unique } from "../support/parts/unique.ts";
 import { typeOf } from "../support/task-types.ts";
+
+const memoryPipeline = pipelineWith(notices, unique);
 
 /*
  * The rules of "DynamoDB item sizes and formats": names and values; a number has a byte for two significant digits and

@@ -16,8 +16,11 @@ import { currentTypes } from "../../src/direct/current-types.ts";
 import { CallTimeout, type OffloadError, ProblemError } from "../../src/direct/index.ts";
 import { MemoryLimits } from "../../src/memory/limits.ts";
 import { MemoryUsage } from "../../src/memory/usage.ts";
-import { memoryPipeline } from "../support/memory-pipeline.ts";
+import { pipelineWith } from "../support/memory-pipeline.ts";
+import { unique } from "../support/parts/unique.ts";
 import { requestTo } from "../support/request-to.ts";
+
+const memoryPipeline = pipelineWith(unique);
 
 const mailSend = defineTask({
   name: "mail.send",

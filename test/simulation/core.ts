@@ -8,6 +8,7 @@ import * as control from "../../src/core/control/control.ts";
 import * as sweep from "../../src/core/control/sweep.ts";
 import * as child from "../../src/core/extras/children/child.ts";
 import * as spawn from "../../src/core/extras/children/child.ts";
+import * as lateExtras from "../../src/core/extras/late-code.ts";
 import * as flowBook from "../../src/core/extras/limits/flow-book.ts";
 import * as limits from "../../src/core/extras/limits/index.ts";
 import * as manageFlow from "../../src/core/extras/limits/manage-flow.ts";
@@ -58,6 +59,7 @@ export const realCore = {
   fireTask,
   flowBook,
   late,
+  lateExtras,
   limits,
   manageFlow,
   notify,
@@ -107,6 +109,7 @@ const paths: Record<keyof Core, string> = {
   limits: "extras/limits/index.ts",
   flowBook: "extras/limits/flow-book.ts",
   late: "pipeline/work/late-code.ts",
+  lateExtras: "extras/late-code.ts",
   manageFlow: "extras/limits/manage-flow.ts",
   notify: "notify/notify.ts",
   problem: "model/problem.ts",

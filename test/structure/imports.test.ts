@@ -277,6 +277,9 @@ describe("who may import whom", () => {
   });
 });
 
+/** What loads late code before its use. */
+const lateLists: readonly string[] = ["src/core/pipeline/work/late-code.ts", "src/core/extras/late-code.ts"];
+
 test("the code of attempts and ends that loads late is in the list of what a program with a clock of its own loads", () => {
   // The limits load as a whole, submits load the other files of unique keys, and no attempt loads those of files.
   const apart = ["limits", "unique", "files"];
@@ -284,9 +287,7 @@ test("the code of attempts and ends that loads late is in the list of what a pro
   const extras = [...new Set(folders)].filter((folder) => !apart.includes(folder.slice("src/core/extras/".length)));
   extras.push("src/core/extras/unique/index.ts");
   const rooms = [...extras, "src/core/pipeline/end", "src/core/pipeline/work"];
-  const list = importsOf(
-    all.find(({ path }) => path === "src/core/pipeline/work/late-code.ts") ?? { path: "", text: "" },
-  );
+  const list = all.filter(({ path }) => lateLists.includes(path)).flatMap(importsOf);
   const late = rooms.flatMap(inFolder).flatMap(({ path, text }) => {
     const calls = text.match(/(?<!typeof )\bimport\("[^"]+"\)/g) ?? [];
     return importsOf({ path, text: calls.join("\n") });
@@ -426,7 +427,7 @@ describe("the extras of the core", () => {
   const extraOf = (path: string) => /^src\/core\/extras\/([^/]+)\//.exec(path)?.[1];
   const isDoor = (path: string) => /^src\/core\/extras\/[^/]+\/index\.ts$/.test(path);
   // What loads late code before its use names it.
-  const core = inFolder("src/core").filter(({ path }) => path !== "src/core/pipeline/work/late-code.ts");
+  const core = inFolder("src/core").filter(({ path }) => !lateLists.includes(path));
 
   /** Statements that load the other file at once: no types, and no code that is loaded with its first use. */
   const loadedBy = ({ path, text }: Source): readonly string[] =>

@@ -2,8 +2,11 @@ import { expect, test } from "vitest";
 import { PermanentError } from "../../src/core/model/errors.ts";
 import type { TaskType } from "../../src/core/task/task.ts";
 import { type CorePath, corePathOf } from "../support/core-path.ts";
-import { memoryPipeline } from "../support/memory-pipeline.ts";
+import { pipelineWith } from "../support/memory-pipeline.ts";
+import { allParts } from "../support/parts/all.ts";
 import { typeOf } from "../support/task-types.ts";
+
+const memoryPipeline = pipelineWith(...allParts);
 
 /** Files and functions of the core that run from the submit of tasks to their ends: at most so many. They only fall. */
 const ceilings = {

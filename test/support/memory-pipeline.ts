@@ -1,57 +1,21 @@
-import { randomBytes } from "node:crypto";
-import { operationTypes } from "../../src/core/control/run-operation.ts";
-import { rejoinChild, spawnChild } from "../../src/core/extras/children/child.ts";
 // Loaded before it is used: time that a test moves does not wait for code.
-import "../../src/core/control/cancel-others.ts";
-import "../../src/core/control/run-operation.ts";
 import "../../src/core/pipeline/work/late-code.ts";
-import { supersede } from "../../src/core/control/cancel-others.ts";
-import { FlowBook } from "../../src/core/extras/limits/flow-book.ts";
-import { limiter, loadLimits } from "../../src/core/extras/limits/index.ts";
-import { followers } from "../../src/core/extras/list.ts";
-import { submitUnique } from "../../src/core/extras/unique/submit-unique.ts";
-import type { Envelope } from "../../src/core/model/envelope.ts";
 import { iso, type TaskKey, type TaskRecord } from "../../src/core/model/record.ts";
-import { plainStackOf } from "../../src/core/model/stack.ts";
 import { type Tier, tiers } from "../../src/core/model/words.ts";
 import { submit } from "../../src/core/pipeline/submit/submit.ts";
 import type { SubmitCall } from "../../src/core/pipeline/submit/submit-ports.ts";
-import { isUsualBody } from "../../src/core/pipeline/submit/usual-body.ts";
 import { redriveBatch } from "../../src/core/pipeline/work/redrive.ts";
 import { workBatch } from "../../src/core/pipeline/work/work.ts";
 import type { Verdict } from "../../src/core/ports/queues.ts";
-import { noTracing } from "../../src/core/ports/tasks.ts";
-import { lookAtLines } from "../../src/core/schedules/deployed.ts";
 import { fireTask } from "../../src/core/schedules/fire-task.ts";
-import { handlerSchedules } from "../../src/core/schedules/handler-schedules.ts";
-import { reconcile } from "../../src/core/schedules/reconcile.ts";
-import { knownTypesOf } from "../../src/core/task/catalog.ts";
 import { internalOptions } from "../../src/core/task/internal-types.ts";
-import { registry, type TaskType } from "../../src/core/task/task.ts";
-import { disk } from "../../src/machine/disk.ts";
-import { follow } from "../../src/machine/follow.ts";
-import { FakeClock } from "../../src/memory/clock.ts";
-import { MemoryDeliveries } from "../../src/memory/deliveries.ts";
-import { MemoryDeployments } from "../../src/memory/deployments.ts";
-import { MemoryOpenTasks } from "../../src/memory/open-tasks.ts";
-import { MemoryCounters } from "../../src/memory/others.ts";
-import { MemoryReceivers } from "../../src/memory/receivers.ts";
-import { memoryStores, nextMoment } from "../../src/memory/stores.ts";
+import type { TaskType } from "../../src/core/task/task.ts";
+import { nextMoment } from "../../src/memory/stores.ts";
 import type { ObjectRole } from "../../src/settings/object-rights.ts";
 import { operator } from "./identities.ts";
-import { sameIds } from "./ids.ts";
 import { inRole } from "./in-role.ts";
-import { KeptLog, KeptMetrics, KeptWatchdog } from "./kept.ts";
+import { type Part, type PipelineOptions, portsOf } from "./pipeline-ports.ts";
 import { echo } from "./task-types.ts";
-
-await loadLimits();
-
-export interface PipelineOptions {
-  /** Default: a number that leaves waits unlengthened. */
-  random?: () => number;
-  /** Default: 1. */
-  timeScale?: number;
-}
 
 /** How long SQS hides a message that its worker does not hold, in seconds. */
 export const queueVisibilitySeconds = 5400;
@@ -62,58 +26,10 @@ export const workerSeconds = 900;
 const roleOfWorker = (tier: Tier): ObjectRole =>
   tier === internalOptions.sweep.priority ? "internalWorker" : "worker";
 
-/** A whole pipeline in memory, with a clock of its own: submit, work, redrive and fire as the functions wire them. */
-export function memoryPipeline(types: readonly TaskType[] = [echo], options: PipelineOptions = {}) {
-  const clock = new FakeClock();
-  const children: { parent: TaskRecord; child: unknown; key: string }[] = [];
-  const log = new KeptLog();
-  const stored = memoryStores(clock);
-  const stores = { ...stored, extras: followers(stored.steps) };
-  const own = {
-    ...stores,
-    flow: new FlowBook({ ...stores, log }),
-    limiter,
-    submitUnique,
-    supersede: (record: TaskRecord, envelope?: Envelope): Promise<TaskRecord> =>
-      supersede(inRole("submit", own), record, envelope),
-    disk,
-    loadFollow: async () => follow,
-    counters: new MemoryCounters(),
-    log,
-    metrics: new KeptMetrics(),
-    tracing: noTracing,
-    stackOf: plainStackOf,
-    watchdog: new KeptWatchdog(),
-    types: knownTypesOf(types),
-    isUsualBody,
-    newId: sameIds("pipeline"),
-    random: options.random ?? (() => 0),
-    timeScale: options.timeScale ?? 1,
-    links: stores.signalLinks,
-    signalUrls: { links: stores.signalLinks, randomBytes, apiUrl: "https://api.example.com" },
-    submitChild: async (parent: TaskRecord, child: unknown, key: string) => {
-      children.push({ parent, child, key });
-      return `child-${children.length}`;
-    },
-  };
-  const deliveries = new MemoryDeliveries();
-  const receivers = new MemoryReceivers();
-  const letters = { deadLetterQueues: own.queues, depths: own.queues, deliveries, receivers };
-  const ports = {
-    ...own,
-    deliveries,
-    receivers,
-    registry: registry([...types, ...operationTypes({ ...own, ...letters })]),
-    createChild: spawnChild(own),
-    rejoinChild: rejoinChild(own),
-    handlerSchedules: handlerSchedules(own),
-    deployments: new MemoryDeployments(),
-    lookAtLines: (deadlineMs: number) =>
-      lookAtLines({ ...own, openTasks: new MemoryOpenTasks(own.records) }, deadlineMs),
-    reconcile: async (deadlineMs: number) => {
-      await reconcile({ ...own, depths: own.queues, openTasks: new MemoryOpenTasks(own.records) }, deadlineMs);
-    },
-  };
+/** A pipeline in memory, with a clock of its own: submit, work, redrive and fire as the functions wire them. */
+function pipelineOf(types: readonly TaskType[], options: PipelineOptions, parts: readonly Part[]) {
+  const { ports, children, lacks } = portsOf(types, options, parts);
+  const { clock } = ports;
   const [first] = types;
 
   /** Submits a task of the first type, unless the body says otherwise. */
@@ -126,6 +42,7 @@ export function memoryPipeline(types: readonly TaskType[] = [echo], options: Pip
   /** Lets a worker take what is visible in a tier, and acknowledges what it is done with. */
   const work = async (tier: Tier = "normal", seconds = workerSeconds): Promise<Verdict[]> => {
     const deliveries = ports.queues.take(tier, 10, queueVisibilitySeconds);
+    for (const delivery of deliveries) lacks.mayBeInternal(ports.registry, delivery);
     const verdicts = await withDueTimers(
       workBatch(inRole(roleOfWorker(tier), ports), deliveries, clock.now() + seconds * 1000),
     );
@@ -168,7 +85,7 @@ export function memoryPipeline(types: readonly TaskType[] = [echo], options: Pip
     );
   };
 
-  const nextEvent = () => nextMoment(stores);
+  const nextEvent = () => nextMoment(ports);
 
   /** Works until nothing is left to do, moving time on to whatever comes next. */
   const drain = async (): Promise<void> => {
@@ -191,4 +108,13 @@ export function memoryPipeline(types: readonly TaskType[] = [echo], options: Pip
   return { ...ports, ports, children, accept, work, redrive, fire, drain, nextEvent, recordOf };
 }
 
-export type Pipeline = ReturnType<typeof memoryPipeline>;
+export type Pipeline = ReturnType<typeof pipelineOf>;
+
+/** Makes pipelines with parts that most tests do without. */
+export const pipelineWith =
+  (...parts: readonly Part[]) =>
+  (types: readonly TaskType[] = [echo], options: PipelineOptions = {}): Pipeline =>
+    pipelineOf(types, options, parts);
+
+/** A pipeline without parts. */
+export const memoryPipeline = pipelineWith();

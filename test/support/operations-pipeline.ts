@@ -16,11 +16,12 @@ import { registry } from "../../src/core/task/task.ts";
 import { MemoryDeliveries } from "../../src/memory/deliveries.ts";
 import { MemoryReceivers } from "../../src/memory/receivers.ts";
 import { operator } from "./identities.ts";
-import { memoryPipeline, type PipelineOptions } from "./memory-pipeline.ts";
+import { pipelineWith } from "./memory-pipeline.ts";
+import type { Part, PipelineOptions } from "./pipeline-ports.ts";
 import { typeOf } from "./task-types.ts";
 
 /** A pipeline in memory whose workers also have Offload's own types, and two types of tasks that fail until they are mended. */
-export function operationsPipeline(options: PipelineOptions = {}) {
+export function operationsPipeline(options: PipelineOptions = {}, parts: readonly Part[] = []) {
   const broken = { mended: false, starts: [] as string[] };
   const fails = (name: string) =>
     typeOf(
@@ -32,7 +33,7 @@ export function operationsPipeline(options: PipelineOptions = {}) {
       { name, input: z.object({ n: z.number() }) },
     );
   const types = [fails("order.ship"), fails("mail.send")];
-  const pipeline = memoryPipeline(types, options);
+  const pipeline = pipelineWith(...parts)(types, options);
   const { clock, queues, records } = pipeline;
   const ports = {
     ...pipeline.ports,

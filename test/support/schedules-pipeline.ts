@@ -13,7 +13,8 @@ import type { TaskType } from "../../src/core/task/task.ts";
 import { MemoryRefusedEvents } from "../../src/memory/events.ts";
 import { MemoryAppScheduleStates, MemoryFirings, MemoryRules, MemoryTenants } from "../../src/memory/schedules.ts";
 import { operator } from "./identities.ts";
-import { memoryPipeline } from "./memory-pipeline.ts";
+import { pipelineWith } from "./memory-pipeline.ts";
+import { unique } from "./parts/unique.ts";
 import { echo } from "./task-types.ts";
 
 /** Rules in memory, of a scheduler that can be down: before it has done what it was asked, or after. */
@@ -54,7 +55,7 @@ export function schedulesPipeline(
   apps: readonly AppSchedule[] = [],
   triggers: readonly AppTrigger[] = [],
 ) {
-  const pipeline = memoryPipeline(types);
+  const pipeline = pipelineWith(unique)(types);
   const { clock } = pipeline;
   const rules = new ShakyRules(pipeline.rules);
   const refusedEvents = new MemoryRefusedEvents();

@@ -73,7 +73,8 @@ import { MemoryWaitQueues } from "../../src/memory/wait-queues.ts";
 import { MemoryWaits } from "../../src/memory/waits.ts";
 import { Documented } from "./documented.ts";
 import { inRole } from "./in-role.ts";
-import { memoryPipeline } from "./memory-pipeline.ts";
+import { pipelineWith } from "./memory-pipeline.ts";
+import { allParts } from "./parts/all.ts";
 import { requestTo } from "./request-to.ts";
 import { echo } from "./task-types.ts";
 
@@ -272,7 +273,7 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
 
 /** The apps of submit, status, control and the console over one pipeline in memory. */
 export function served(types: readonly TaskType[] = [echo], more: Partial<Omit<LogPorts, "uniqueKeys">> = {}) {
-  const pipeline = memoryPipeline(types);
+  const pipeline = pipelineWith(...allParts)(types);
   const apps = appsOf({ ...pipeline.ports, ...more });
 
   /** Submits by HTTP, and gives the record. */

@@ -5,9 +5,12 @@ import { signal } from "../../src/core/extras/steps/signal.ts";
 import { PermanentError } from "../../src/core/model/errors.ts";
 import type { TaskContext } from "../../src/core/task/context.ts";
 import { defineTask, type TaskType } from "../../src/core/task/task.ts";
-import { memoryPipeline, type Pipeline } from "./memory-pipeline.ts";
+import { type Pipeline, pipelineWith } from "./memory-pipeline.ts";
+import { allParts } from "./parts/all.ts";
 import { typeOf } from "./task-types.ts";
 import { workerPool } from "./worker-pool.ts";
+
+const memoryPipeline = pipelineWith(...allParts);
 
 /*
  * What the core gives its stores and queues to write, in one run with tasks of many kinds: for each write the paths of

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { QueueAges } from "../../../src/core/ports/tasks.ts";
 import { MemoryRetryCounts } from "../../../src/memory/retry-counts.ts";
 import { operationsPipeline } from "../../support/operations-pipeline.ts";
+import { rescue } from "../../support/parts/rescue.ts";
 import { newRecord } from "../../support/records.ts";
 import { requestTo } from "../../support/request-to.ts";
 import { appsOf } from "../../support/served.ts";
@@ -16,7 +17,7 @@ type Who = typeof olga;
 
 /** Both functions over one pipeline, called as the gateway calls them. */
 function served(ofTiers: QueueAges["ofTiers"] = async () => ({ normal: 42, low: 7 })) {
-  const pipeline = operationsPipeline();
+  const pipeline = operationsPipeline({}, [rescue]);
   const { status, control } = appsOf({
     ...pipeline.ports,
     ages: { ofTiers },

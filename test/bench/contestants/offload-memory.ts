@@ -1,7 +1,10 @@
 import * as z from "zod";
 import { defineTask } from "../../../src/core/task/task.ts";
-import { memoryPipeline } from "../../support/memory-pipeline.ts";
+import { pipelineWith } from "../../support/memory-pipeline.ts";
+import { allParts } from "../../support/parts/all.ts";
 import { type MemoryTask, sleepSeconds, stepsPerTask } from "../workload.ts";
+
+const memoryPipeline = pipelineWith(...allParts);
 
 // A whole task in memory: its submit, its queue, its attempts, its record and its steps. Time is a clock of the pipeline's own.
 

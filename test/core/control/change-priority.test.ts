@@ -10,8 +10,15 @@ import type { Tier } from "../../../src/core/model/words.ts";
 import { viewOf } from "../../../src/core/pipeline/end/view.ts";
 import { defineTask, type TaskType } from "../../../src/core/task/task.ts";
 import { gate } from "../../support/gate.ts";
-import { memoryPipeline, type Pipeline } from "../../support/memory-pipeline.ts";
+import { type Pipeline, pipelineWith } from "../../support/memory-pipeline.ts";
+import { children } from "../../support/parts/children.ts";
+import { limits } from "../../support/parts/limits.ts";
+import { notices } from "../../support/parts/notices.ts";
+import { operations } from "../../support/parts/operations.ts";
+import { unique } from "../../support/parts/unique.ts";
 import { typeOf } from "../../support/task-types.ts";
+
+const memoryPipeline = pipelineWith(children, limits, notices, operations, unique);
 
 /** A pipeline whose handler notes the inputs that it gets. */
 function setUp(more: Partial<TaskType> = {}, then: TaskType["handler"] = () => "result") {

@@ -5,8 +5,12 @@ import { iso, type TaskRecord } from "../../../src/core/model/record.ts";
 import { attemptsOf } from "../../../src/core/pipeline/end/view.ts";
 import type { TaskType } from "../../../src/core/task/task.ts";
 import { gate } from "../../support/gate.ts";
-import { memoryPipeline, type Pipeline } from "../../support/memory-pipeline.ts";
+import { type Pipeline, pipelineWith } from "../../support/memory-pipeline.ts";
+import { notices } from "../../support/parts/notices.ts";
+import { operations } from "../../support/parts/operations.ts";
 import { typeOf } from "../../support/task-types.ts";
+
+const memoryPipeline = pipelineWith(notices, operations);
 
 const setUp = (handler: TaskType["handler"] = () => "result", more: Partial<TaskType> = {}) =>
   memoryPipeline([typeOf(handler, more)]);

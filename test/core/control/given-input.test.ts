@@ -6,9 +6,12 @@ import { listDeadLetters } from "../../../src/core/control/find-dead-letters.ts"
 import { checkGiven } from "../../../src/core/control/given-input.ts";
 import { PermanentError, PortUnavailable } from "../../../src/core/model/errors.ts";
 import type { TaskType } from "../../../src/core/task/task.ts";
-import { memoryPipeline } from "../../support/memory-pipeline.ts";
+import { pipelineWith } from "../../support/memory-pipeline.ts";
+import { operations } from "../../support/parts/operations.ts";
 import { newRecord } from "../../support/records.ts";
 import { typeOf } from "../../support/task-types.ts";
+
+const memoryPipeline = pipelineWith(operations);
 
 /** A task that failed with the input `{ n: 1 }`. Later inputs up to `failsTo` fail, too. */
 async function failed({ failsTo = 1, more = {} as Partial<TaskType>, body = {} } = {}) {

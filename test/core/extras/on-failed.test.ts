@@ -13,8 +13,14 @@ import type { TaskContext } from "../../../src/core/task/context.ts";
 import type { TaskFailure } from "../../../src/core/task/retry.ts";
 import type { TaskType } from "../../../src/core/task/task.ts";
 import { operator } from "../../support/identities.ts";
-import { memoryPipeline } from "../../support/memory-pipeline.ts";
+import { pipelineWith } from "../../support/memory-pipeline.ts";
+import { children } from "../../support/parts/children.ts";
+import { notices } from "../../support/parts/notices.ts";
+import { onFailed } from "../../support/parts/on-failed.ts";
+import { operations } from "../../support/parts/operations.ts";
 import { typeOf } from "../../support/task-types.ts";
+
+const memoryPipeline = pipelineWith(onFailed, children, notices, operations);
 
 const wrong = () => {
   throw new PermanentError("the address is wrong");

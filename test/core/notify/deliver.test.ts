@@ -6,8 +6,12 @@ import type { Delivery } from "../../../src/core/ports/webhooks.ts";
 import { MemoryDeliveries, MemorySlowHosts } from "../../../src/memory/deliveries.ts";
 import { MemoryReceivers } from "../../../src/memory/receivers.ts";
 import { gate } from "../../support/gate.ts";
-import { memoryPipeline, type PipelineOptions } from "../../support/memory-pipeline.ts";
+import { pipelineWith } from "../../support/memory-pipeline.ts";
+import { notices } from "../../support/parts/notices.ts";
+import type { PipelineOptions } from "../../support/pipeline-ports.ts";
 import { typeOf } from "../../support/task-types.ts";
+
+const memoryPipeline = pipelineWith(notices);
 
 const url = "https://receiver.example/hook?secret=s3cret";
 

@@ -18,8 +18,11 @@ import { MemoryDeliveries, MemorySlowHosts } from "../../../src/memory/deliverie
 import { MemoryReceivers } from "../../../src/memory/receivers.ts";
 import { MemorySecretVersions } from "../../../src/memory/secret-versions.ts";
 import { operator } from "../../support/identities.ts";
-import { memoryPipeline } from "../../support/memory-pipeline.ts";
+import { pipelineWith } from "../../support/memory-pipeline.ts";
+import { notices } from "../../support/parts/notices.ts";
 import { typeOf } from "../../support/task-types.ts";
+
+const memoryPipeline = pipelineWith(notices);
 
 const url = "https://receiver.example/hook";
 const day = 86_400_000;

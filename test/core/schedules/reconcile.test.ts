@@ -6,10 +6,15 @@ import { iso } from "../../../src/core/model/record.ts";
 import { fire, fireArrived } from "../../../src/core/schedules/fire.ts";
 import { lastReconcile, reconcile } from "../../../src/core/schedules/reconcile.ts";
 import { MemoryOpenTasks } from "../../../src/memory/open-tasks.ts";
-import { memoryPipeline } from "../../support/memory-pipeline.ts";
+import { pipelineWith } from "../../support/memory-pipeline.ts";
+import { limits } from "../../support/parts/limits.ts";
+import { rescue } from "../../support/parts/rescue.ts";
+import { unique } from "../../support/parts/unique.ts";
 import { newRecord } from "../../support/records.ts";
 import { echo, typeOf } from "../../support/task-types.ts";
 import { workerPool } from "../../support/worker-pool.ts";
+
+const memoryPipeline = pipelineWith(limits, rescue, unique);
 
 const hour = 3_600_000;
 const day = 24 * hour;

@@ -8,8 +8,11 @@ import { PermanentError } from "../../../src/core/model/errors.ts";
 import type { TaskRecord } from "../../../src/core/model/record.ts";
 import type { TaskContext } from "../../../src/core/task/context.ts";
 import { deletedBefore } from "../../support/beside.ts";
-import { memoryPipeline, type Pipeline } from "../../support/memory-pipeline.ts";
+import { type Pipeline, pipelineWith } from "../../support/memory-pipeline.ts";
+import { allParts } from "../../support/parts/all.ts";
 import { typeOf } from "../../support/task-types.ts";
+
+const memoryPipeline = pipelineWith(...allParts);
 
 const daySeconds = 86_400;
 

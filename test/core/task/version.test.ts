@@ -12,9 +12,12 @@ import { inputVersionOf, upcastInput } from "../../../src/core/task/parsed-input
 import { defineTask, registry, type TaskType, type Upcasts } from "../../../src/core/task/task.ts";
 import fc from "../../support/fast-check.ts";
 import { operator } from "../../support/identities.ts";
-import { memoryPipeline, type Pipeline } from "../../support/memory-pipeline.ts";
+import { type Pipeline, pipelineWith } from "../../support/memory-pipeline.ts";
+import { operations } from "../../support/parts/operations.ts";
 import { newRecord } from "../../support/records.ts";
 import { schedulesPipeline } from "../../support/schedules-pipeline.ts";
+
+const memoryPipeline = pipelineWith(operations);
 
 const fails = () => {
   throw new TypeError("there is no last name");

@@ -5,11 +5,14 @@ import { Unavailable } from "../../../src/core/model/errors.ts";
 import type { MetricName } from "../../../src/core/model/metrics.ts";
 import { iso } from "../../../src/core/model/record.ts";
 import type { TaskType } from "../../../src/core/task/task.ts";
-import { memoryPipeline } from "../../support/memory-pipeline.ts";
+import { pipelineWith } from "../../support/memory-pipeline.ts";
+import { limits } from "../../support/parts/limits.ts";
 import { typeOf } from "../../support/task-types.ts";
 import { workerPool } from "../../support/worker-pool.ts";
 import { evaluate } from "../metric-math.ts";
 import { allOf, inService, type Resource, stage } from "../synthesis.ts";
+
+const memoryPipeline = pipelineWith(limits);
 
 /*
  * An hour of each incident against the alarms of the template: which of them go off, and at which minute. Those of the core run in memory, with

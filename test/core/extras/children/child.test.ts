@@ -2,8 +2,13 @@ import { describe, expect, test, vi } from "vitest";
 import { submitChild } from "../../../../src/core/extras/children/child.ts";
 import { PermanentError, PortUnavailable } from "../../../../src/core/model/errors.ts";
 import { operator, submitter } from "../../../support/identities.ts";
-import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { pipelineWith } from "../../../support/memory-pipeline.ts";
+import { children } from "../../../support/parts/children.ts";
+import { operations } from "../../../support/parts/operations.ts";
+import { unique } from "../../../support/parts/unique.ts";
 import { typeOf } from "../../../support/task-types.ts";
+
+const memoryPipeline = pipelineWith(children, operations, unique);
 
 /** A pipeline with a task that submits others. */
 async function setUp(identity = operator) {

@@ -15,8 +15,12 @@ import type { TaskContext } from "../../../../src/core/task/context.ts";
 import type { Submittable } from "../../../../src/core/task/handler-submit.ts";
 import type { Children } from "../../../../src/core/task/result.ts";
 import { defineTask, type TaskType } from "../../../../src/core/task/task.ts";
-import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { pipelineWith } from "../../../support/memory-pipeline.ts";
+import { children } from "../../../support/parts/children.ts";
+import { operations } from "../../../support/parts/operations.ts";
 import { typeOf } from "../../../support/task-types.ts";
+
+const memoryPipeline = pipelineWith(children, operations);
 
 /** Numbers of the children that fail, for as long as they are in the set. */
 function familyOf(failing = new Set<number>(), options: { threshold?: number; aggregates?: boolean } = {}) {
@@ -125,7 +129,7 @@ describe("a family", () => {
 const byName = (name: string): Submittable => ({ name });
 
 /** A type whose handler and options a test gives, over children that do as their input says. */
-function pipelineWith(handler: (input: never, task: TaskContext) => unknown, options: Partial<TaskType> = {}) {
+function pipelineRunning(handler: (input: never, task: TaskContext) => unknown, options: Partial<TaskType> = {}) {
   const ran: string[] = [];
   const leaf = defineTask({
     name: "leaf",
@@ -163,7 +167,7 @@ describe("a spawn that is refused", () => {
       Number.NaN,
     ],
   ])("is no open child of the failed task: %s", async (_, spawn, created) => {
-    const family = pipelineWith((_input, task) => spawn(task));
+    const family = pipelineRunning((_input, task) => spawn(task));
     const parent = await family.accept();
     await family.drain();
     const record = await family.recordOf(keyOf(parent));
@@ -175,7 +179,7 @@ describe("a spawn that is refused", () => {
 
   test("counts again in the round in which it is accepted", async () => {
     const input = { name: 7 as unknown };
-    const family = pipelineWith(async (_, task) => {
+    const family = pipelineRunning(async (_, task) => {
       await task.spawn(byName("leaf"), { name: "a" });
       await task.spawn(byName("leaf"), input);
     });
@@ -197,7 +201,7 @@ describe("a spawn that is refused", () => {
 describe("the children of an attempt that dies", () => {
   test("are spawned once, whatever the next attempt spawned before its own death", async () => {
     const dies = new Set([1, 2]);
-    const family = pipelineWith(
+    const family = pipelineRunning(
       async (_, task) => {
         for (let n = 0; n < 130; n++) {
           if (n === 120 && dies.delete(task.attempt)) throw new Error("connection lost");
@@ -213,7 +217,7 @@ describe("the children of an attempt that dies", () => {
   });
 
   test("stay tasks of their own when the last attempt of the parent fails; the failed parent has no counts", async () => {
-    const family = pipelineWith(async (_, task) => {
+    const family = pipelineRunning(async (_, task) => {
       await task.spawnAll(byName("leaf"), [{ name: "a" }, { name: "b" }], {
         key: (input) => (input as { name: string }).name,
       });
@@ -226,7 +230,7 @@ describe("the children of an attempt that dies", () => {
   });
 
   test("with one key for two of them is refused, as work would be lost", async () => {
-    const family = pipelineWith(async (_, task) => {
+    const family = pipelineRunning(async (_, task) => {
       await task.spawnAll(byName("leaf"), [{ name: "a" }, { name: "b" }], { key: () => "same" });
     });
     const parent = await family.accept();
@@ -255,7 +259,7 @@ describe("the children of an attempt that dies", () => {
       },
     ],
   ])("with half a character in a key of %s are refused: two such keys would be one task", async (_, act) => {
-    const family = pipelineWith((_input, task) => act(task, ["order-\ud800", "order-\udc00"]));
+    const family = pipelineRunning((_input, task) => act(task, ["order-\ud800", "order-\udc00"]));
     const parent = await family.accept();
     await family.drain();
     expect(await family.recordOf(keyOf(parent))).toMatchObject({
@@ -268,7 +272,7 @@ describe("the children of an attempt that dies", () => {
   });
 
   test("are created in the same attempt when a table or queue refuses them for a moment", async () => {
-    const family = pipelineWith(
+    const family = pipelineRunning(
       (_, task) =>
         task.spawnAll(
           byName("leaf"),
@@ -346,7 +350,7 @@ describe("a child that is replayed by itself", () => {
 
 describe("sealing", () => {
   test("by an attempt that lost its lease is refused after a later one has sealed", async () => {
-    const family = pipelineWith(() => null);
+    const family = pipelineRunning(() => null);
     const record = await family.accept();
     const spawnerOf = (attempt: number) =>
       new Spawner({ ...family.ports, nodeSize: 2 }, { ...record, attempts_total: attempt }, undefined);
@@ -368,7 +372,7 @@ describe("sealing", () => {
 
 describe("a parent that waits", () => {
   test("needs no further message: a second one is dropped and changes nothing", async () => {
-    const family = pipelineWith((_, task) => task.spawn(byName("leaf"), { name: "a" }, { delaySeconds: 60 }));
+    const family = pipelineRunning((_, task) => task.spawn(byName("leaf"), { name: "a" }, { delaySeconds: 60 }));
     const parent = await family.accept();
     const [first] = family.queues.waiting("normal");
     await family.work();
@@ -383,7 +387,7 @@ describe("a parent that waits", () => {
 
 describe("a nested family", () => {
   test("ends from its leaves upwards", async () => {
-    const family = pipelineWith(
+    const family = pipelineRunning(
       async (input: { depth: number }, task) => {
         for (const side of ["l", "r"]) {
           if (input.depth === 0) await task.spawn(byName("leaf"), { name: side }, { key: side });
@@ -450,7 +454,7 @@ describe("a nested family", () => {
 describe("the attempt that aggregates", () => {
   test("is retried by the type's policy, with attempts of its own", async () => {
     let fails = 2;
-    const family = pipelineWith((_, task) => task.spawn(byName("leaf"), { name: "a" }), {
+    const family = pipelineRunning((_, task) => task.spawn(byName("leaf"), { name: "a" }), {
       maxAttempts: 3,
       aggregate: () => {
         fails -= 1;
@@ -466,7 +470,7 @@ describe("the attempt that aggregates", () => {
 
   test("fails the parent when its attempts are used up, and the parent's new round aggregates again without new children", async () => {
     let broken = true;
-    const family = pipelineWith((_, task) => task.spawn(byName("leaf"), { name: "a" }), {
+    const family = pipelineRunning((_, task) => task.spawn(byName("leaf"), { name: "a" }), {
       maxAttempts: 2,
       aggregate: () => {
         if (broken) throw new Error("report store is down");
@@ -487,7 +491,7 @@ describe("the attempt that aggregates", () => {
 
 describe("a type", () => {
   test("without the option children cannot spawn", async () => {
-    const family = pipelineWith((_, task) => task.spawn(byName("leaf"), { name: "a" }), { children: undefined });
+    const family = pipelineRunning((_, task) => task.spawn(byName("leaf"), { name: "a" }), { children: undefined });
     const parent = await family.accept();
     await family.drain();
     expect(await family.recordOf(keyOf(parent))).toMatchObject({
@@ -497,7 +501,7 @@ describe("a type", () => {
   });
 
   test("whose threshold returns no share fails for good", async () => {
-    const family = pipelineWith((_, task) => task.spawn(byName("leaf"), { name: "a" }), {
+    const family = pipelineRunning((_, task) => task.spawn(byName("leaf"), { name: "a" }), {
       children: { threshold: () => 95 },
     });
     const parent = await family.accept();
@@ -529,7 +533,7 @@ describe("a type", () => {
 
 describe("cancelling a parent", () => {
   test("ends it now, and its open children by a task of Offload's own", async () => {
-    const family = pipelineWith((_, task) =>
+    const family = pipelineRunning((_, task) =>
       task.spawnAll(
         byName("leaf"),
         Array.from({ length: 250 }, (_, n) => ({ name: `${n}` })),
@@ -549,7 +553,7 @@ describe("cancelling a parent", () => {
   });
 
   test("leaves the children of a parent alone that was not cancelled after all", async () => {
-    const family = pipelineWith((_, task) => task.spawn(byName("leaf"), { name: "a" }));
+    const family = pipelineRunning((_, task) => task.spawn(byName("leaf"), { name: "a" }));
     const parent = await family.accept();
     await family.work();
     expect(await cancelChildren(family.ports, keyOf(parent))).toBe(0);
@@ -558,7 +562,7 @@ describe("cancelling a parent", () => {
   });
 
   test("while its handler spawns stops the handler and cancels what it spawned", async () => {
-    const family = pipelineWith(async (_, task) => {
+    const family = pipelineRunning(async (_, task) => {
       for (let n = 0; n < 100; n++) await task.spawn(byName("leaf"), { name: `${n}` });
       await cancel(family.ports, await family.recordOf({ tenant_id: task.tenantId, task_id: task.taskId }));
       for (let n = 100; n < 130; n++) await task.spawn(byName("leaf"), { name: `${n}` });
@@ -573,7 +577,7 @@ describe("cancelling a parent", () => {
   });
 
   test("just before it waits costs its record no write for the ends of its children", async () => {
-    const family = pipelineWith((_, task) =>
+    const family = pipelineRunning((_, task) =>
       task.spawnAll(byName("leaf"), [{ name: "a" }, { name: "b" }], { delaySeconds: 600 }),
     );
     const parent = await family.accept();

@@ -12,8 +12,14 @@ import { viewTask } from "../../../../src/core/pipeline/end/view.ts";
 import type { TaskContext } from "../../../../src/core/task/context.ts";
 import type { ChildSubmit } from "../../../../src/core/task/handler-submit.ts";
 import { defineTask, type TaskType } from "../../../../src/core/task/task.ts";
-import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { pipelineWith } from "../../../support/memory-pipeline.ts";
+import { children } from "../../../support/parts/children.ts";
+import { limits } from "../../../support/parts/limits.ts";
+import { operations } from "../../../support/parts/operations.ts";
+import { rescue } from "../../../support/parts/rescue.ts";
 import { typeOf } from "../../../support/task-types.ts";
+
+const memoryPipeline = pipelineWith(children, limits, operations, rescue);
 
 const day = 86_400;
 

@@ -6,9 +6,13 @@ import { isTerminal } from "../../../../src/core/model/words.ts";
 import type { TaskContext } from "../../../../src/core/task/context.ts";
 import { defineTask } from "../../../../src/core/task/task.ts";
 import { Dice } from "../../../simulation/dice.ts";
-import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { pipelineWith } from "../../../support/memory-pipeline.ts";
 import { type Life, Mortals } from "../../../support/mortal.ts";
+import { children } from "../../../support/parts/children.ts";
+import { operations } from "../../../support/parts/operations.ts";
 import { typeOf } from "../../../support/task-types.ts";
+
+const memoryPipeline = pipelineWith(children, operations);
 
 /** More worlds, and others: `OFFLOAD_WORLDS=3000 OFFLOAD_SEED=20000`. */
 const worlds = Number(process.env.OFFLOAD_WORLDS ?? 60);

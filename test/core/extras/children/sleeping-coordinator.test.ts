@@ -4,8 +4,12 @@ import { submitChild } from "../../../../src/core/extras/children/child.ts";
 import type { TaskContext } from "../../../../src/core/task/context.ts";
 import type { ChildSubmit } from "../../../../src/core/task/handler-submit.ts";
 import { defineTask } from "../../../../src/core/task/task.ts";
-import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { pipelineWith } from "../../../support/memory-pipeline.ts";
+import { children } from "../../../support/parts/children.ts";
+import { operations } from "../../../support/parts/operations.ts";
 import { typeOf } from "../../../support/task-types.ts";
+
+const memoryPipeline = pipelineWith(children, operations);
 
 /**
  * Children of the family. With `OFFLOAD_TEST_CHILDREN=10000`: 40,307 puts, 10,001 messages and 4 reads without sleeps;

@@ -7,8 +7,13 @@ import { childPages, leafOf } from "../../../../src/core/pipeline/end/child-resu
 import type { TaskContext } from "../../../../src/core/task/context.ts";
 import { defineTask, type TaskType } from "../../../../src/core/task/task.ts";
 import { gate } from "../../../support/gate.ts";
-import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { pipelineWith } from "../../../support/memory-pipeline.ts";
+import { children } from "../../../support/parts/children.ts";
+import { operations } from "../../../support/parts/operations.ts";
+import { rescue } from "../../../support/parts/rescue.ts";
 import { typeOf } from "../../../support/task-types.ts";
+
+const memoryPipeline = pipelineWith(children, operations, rescue);
 
 interface Child {
   fails?: boolean;

@@ -2,9 +2,12 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { PortUnavailable } from "../../../../src/core/model/errors.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
-import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { pipelineWith } from "../../../support/memory-pipeline.ts";
+import { limits } from "../../../support/parts/limits.ts";
 import { typeOf } from "../../../support/task-types.ts";
 import { workerPool } from "../../../support/worker-pool.ts";
+
+const memoryPipeline = pipelineWith(limits);
 
 const input = z.object({ n: z.number(), ms: z.number() });
 const minute = 60_000;

@@ -1,9 +1,12 @@
 import { expect, test } from "vitest";
 import { cancel } from "../../../../src/core/control/control.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
-import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { pipelineWith } from "../../../support/memory-pipeline.ts";
+import { limits } from "../../../support/parts/limits.ts";
 import { typeOf } from "../../../support/task-types.ts";
 import { workerPool } from "../../../support/worker-pool.ts";
+
+const memoryPipeline = pipelineWith(limits);
 
 function setUp(more: Partial<TaskType> = {}) {
   const calls: { at: number; failed: boolean }[] = [];

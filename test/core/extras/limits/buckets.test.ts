@@ -6,10 +6,13 @@ import { bucketCount, bucketName, bucketOf, bucketsFor, bucketsOf } from "../../
 import { parseTicket, ticketText } from "../../../../src/core/model/envelope.ts";
 import type { TaskRecord } from "../../../../src/core/model/record.ts";
 import type { WaitQueue } from "../../../../src/core/model/wait-queue.ts";
-import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { pipelineWith } from "../../../support/memory-pipeline.ts";
+import { limits } from "../../../support/parts/limits.ts";
 import { envelopeOf } from "../../../support/records.ts";
 import { typeOf } from "../../../support/task-types.ts";
 import { workerPool } from "../../../support/worker-pool.ts";
+
+const memoryPipeline = pipelineWith(limits);
 
 const input = z.object({ ms: z.number(), n: z.number() });
 const line: WaitQueue = { name: "concurrency/test.task/acme/", kind: "concurrency", type: "test.task" };

@@ -5,8 +5,13 @@ import { PortUnavailable } from "../../../../src/core/model/errors.ts";
 import { submit } from "../../../../src/core/pipeline/submit/submit.ts";
 import { defineTask, type TaskOptions } from "../../../../src/core/task/task.ts";
 import { operator } from "../../../support/identities.ts";
-import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { pipelineWith } from "../../../support/memory-pipeline.ts";
+import { limits } from "../../../support/parts/limits.ts";
+import { rescue } from "../../../support/parts/rescue.ts";
+import { unique } from "../../../support/parts/unique.ts";
 import { workerPool } from "../../../support/worker-pool.ts";
+
+const memoryPipeline = pipelineWith(limits, unique, rescue);
 
 const Row = z.object({ shop: z.string(), n: z.int() });
 type Rows = z.output<typeof Row>[];

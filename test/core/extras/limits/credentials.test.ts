@@ -2,9 +2,12 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { groupDeadLetters } from "../../../../src/core/control/group-dead-letters.ts";
 import type { ClassifyRule } from "../../../../src/core/model/classify.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
-import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { pipelineWith } from "../../../support/memory-pipeline.ts";
+import { limits } from "../../../support/parts/limits.ts";
 import { Receiver } from "../../../support/receiver.ts";
 import { typeOf } from "../../../support/task-types.ts";
+
+const memoryPipeline = pipelineWith(limits);
 
 /** As in docs/errors.md. */
 const refused: ClassifyRule = (error) =>

@@ -3,9 +3,12 @@ import { closeBreaker, pause, resume } from "../../../../src/core/extras/limits/
 import type { PauseTarget } from "../../../../src/core/model/wait-queue.ts";
 import type { Pause } from "../../../../src/core/ports/flow.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
-import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { pipelineWith } from "../../../support/memory-pipeline.ts";
+import { limits } from "../../../support/parts/limits.ts";
 import { typeOf } from "../../../support/task-types.ts";
 import { workerPool } from "../../../support/worker-pool.ts";
+
+const memoryPipeline = pipelineWith(limits);
 
 const forAcme = { scope: "type", type: "test.task", tenantId: "acme" } as const;
 const forAll = { scope: "type", type: "test.task" } as const;

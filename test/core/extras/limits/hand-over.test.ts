@@ -9,9 +9,13 @@ import { workBatch } from "../../../../src/core/pipeline/work/work.ts";
 import type { Queues } from "../../../../src/core/ports/tasks.ts";
 import { Puller } from "../../../../src/core/task/puller.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
-import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { pipelineWith } from "../../../support/memory-pipeline.ts";
+import { limits } from "../../../support/parts/limits.ts";
+import { notices } from "../../../support/parts/notices.ts";
 import { typeOf } from "../../../support/task-types.ts";
 import { workerPool } from "../../../support/worker-pool.ts";
+
+const memoryPipeline = pipelineWith(limits, notices);
 
 const input = z.object({ n: z.number(), ms: z.number() });
 

@@ -3,9 +3,12 @@ import { z } from "zod";
 import { clearKey, limitKey } from "../../../../src/core/extras/limits/manage-flow.ts";
 import { knownTypesOf } from "../../../../src/core/task/catalog.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
-import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { pipelineWith } from "../../../support/memory-pipeline.ts";
+import { limits } from "../../../support/parts/limits.ts";
 import { typeOf } from "../../../support/task-types.ts";
 import { workerPool } from "../../../support/worker-pool.ts";
+
+const memoryPipeline = pipelineWith(limits);
 
 const input = z.object({ key: z.string(), ms: z.number() });
 const key = (of: z.output<typeof input>) => of.key;

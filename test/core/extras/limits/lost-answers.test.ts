@@ -2,9 +2,12 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { PortUnavailable } from "../../../../src/core/model/errors.ts";
 import type { WaitQueues } from "../../../../src/core/ports/flow.ts";
-import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { pipelineWith } from "../../../support/memory-pipeline.ts";
+import { limits } from "../../../support/parts/limits.ts";
 import { typeOf } from "../../../support/task-types.ts";
 import { workerPool } from "../../../support/worker-pool.ts";
+
+const memoryPipeline = pipelineWith(limits);
 
 type Write = "passPermit" | "releasePermit" | "acquirePermits";
 

@@ -2,9 +2,13 @@ import { describe, expect, test } from "vitest";
 import { pause, resume } from "../../../../src/core/extras/limits/manage-flow.ts";
 import type { PauseTarget } from "../../../../src/core/model/wait-queue.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
-import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { pipelineWith } from "../../../support/memory-pipeline.ts";
+import { limits } from "../../../support/parts/limits.ts";
+import { unique } from "../../../support/parts/unique.ts";
 import { typeOf } from "../../../support/task-types.ts";
 import { workerPool } from "../../../support/worker-pool.ts";
+
+const memoryPipeline = pipelineWith(limits, unique);
 
 function setUp() {
   const ran: string[] = [];

@@ -9,9 +9,12 @@ import { hasEnded, type TaskRecord } from "../../../../src/core/model/record.ts"
 import type { WaitQueue } from "../../../../src/core/model/wait-queue.ts";
 import type { TaskContext } from "../../../../src/core/task/context.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
-import { memoryPipeline, queueVisibilitySeconds } from "../../../support/memory-pipeline.ts";
+import { pipelineWith, queueVisibilitySeconds } from "../../../support/memory-pipeline.ts";
+import { limits } from "../../../support/parts/limits.ts";
 import { typeOf } from "../../../support/task-types.ts";
 import { workerPool } from "../../../support/worker-pool.ts";
+
+const memoryPipeline = pipelineWith(limits);
 
 const input = z.object({ key: z.string(), ms: z.number().default(400), n: z.number().default(0) });
 

@@ -5,9 +5,12 @@ import { settingsKnownMs } from "../../../../src/core/ports/flow.ts";
 import { knownTypesOf } from "../../../../src/core/task/catalog.ts";
 import { defineTask, type TaskType } from "../../../../src/core/task/task.ts";
 import { typeRate } from "../../../../src/core/task/type-limits.ts";
-import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { pipelineWith } from "../../../support/memory-pipeline.ts";
+import { limits } from "../../../support/parts/limits.ts";
 import { typeOf } from "../../../support/task-types.ts";
 import { workerPool } from "../../../support/worker-pool.ts";
+
+const memoryPipeline = pipelineWith(limits);
 
 type Input = { shop: string; size: number };
 

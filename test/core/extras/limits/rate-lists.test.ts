@@ -4,9 +4,12 @@ import { changeLimits, limitKey } from "../../../../src/core/extras/limits/manag
 import { knownTypesOf } from "../../../../src/core/task/catalog.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
 import { type RateListOption, typeRate } from "../../../../src/core/task/type-limits.ts";
-import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { pipelineWith } from "../../../support/memory-pipeline.ts";
+import { limits } from "../../../support/parts/limits.ts";
 import { typeOf } from "../../../support/task-types.ts";
 import { workerPool } from "../../../support/worker-pool.ts";
+
+const memoryPipeline = pipelineWith(limits);
 
 const input = z.object({ n: z.number(), key: z.string().optional() });
 const daySeconds = 86_400;

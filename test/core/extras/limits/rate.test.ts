@@ -2,9 +2,12 @@ import { expect, test, vi } from "vitest";
 import { z } from "zod";
 import { changeLimits } from "../../../../src/core/extras/limits/manage-flow.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
-import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { pipelineWith } from "../../../support/memory-pipeline.ts";
+import { limits } from "../../../support/parts/limits.ts";
 import { typeOf } from "../../../support/task-types.ts";
 import { workerPool } from "../../../support/worker-pool.ts";
+
+const memoryPipeline = pipelineWith(limits);
 
 function setUp(more: Partial<TaskType> = {}) {
   const starts: { n: number; at: number }[] = [];

@@ -7,10 +7,13 @@ import { PortUnavailable } from "../../../../src/core/model/errors.ts";
 import type { WaitQueue } from "../../../../src/core/model/wait-queue.ts";
 import type { WaitingTask } from "../../../../src/core/ports/flow.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
-import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { pipelineWith } from "../../../support/memory-pipeline.ts";
+import { limits } from "../../../support/parts/limits.ts";
 import { envelopeOf } from "../../../support/records.ts";
 import { typeOf } from "../../../support/task-types.ts";
 import { workerPool } from "../../../support/worker-pool.ts";
+
+const memoryPipeline = pipelineWith(limits);
 
 const input = z.object({ ms: z.number(), n: z.number() });
 const places: WaitQueue = { name: "concurrency/test.task/acme/", kind: "concurrency", type: "test.task" };

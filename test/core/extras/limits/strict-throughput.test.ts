@@ -4,7 +4,10 @@ import { z } from "zod";
 import { workBatch } from "../../../../src/core/pipeline/work/work.ts";
 import { defineTask } from "../../../../src/core/task/task.ts";
 import { inRole } from "../../../support/in-role.ts";
-import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { pipelineWith } from "../../../support/memory-pipeline.ts";
+import { limits } from "../../../support/parts/limits.ts";
+
+const memoryPipeline = pipelineWith(limits);
 
 /** Times of AWS's calls, in milliseconds, half of each before its effect; and from a message to its invocation. */
 const callMs = { read: 4, write: 6, send: 8, deliver: 15 };

@@ -10,9 +10,12 @@ import { isTerminal, type Tier } from "../../../../src/core/model/words.ts";
 import type { TaskContext } from "../../../../src/core/task/context.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
 import type { StrictOption } from "../../../../src/core/task/type-limits.ts";
-import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { pipelineWith } from "../../../support/memory-pipeline.ts";
+import { limits } from "../../../support/parts/limits.ts";
 import { typeOf } from "../../../support/task-types.ts";
 import { workerPool } from "../../../support/worker-pool.ts";
+
+const memoryPipeline = pipelineWith(limits);
 
 const input = z.object({
   key: z.string().default("a"),

@@ -9,9 +9,12 @@ import { workBatch } from "../../../../src/core/pipeline/work/work.ts";
 import { Puller } from "../../../../src/core/task/puller.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
 import { MemoryWorkQueues } from "../../../../src/memory/work-queues.ts";
-import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { pipelineWith } from "../../../support/memory-pipeline.ts";
+import { limits } from "../../../support/parts/limits.ts";
 import { typeOf } from "../../../support/task-types.ts";
 import { workerPool } from "../../../support/worker-pool.ts";
+
+const memoryPipeline = pipelineWith(limits);
 
 const input = z.object({ n: z.number(), ms: z.number() });
 const line = "concurrency/test.task/acme/";

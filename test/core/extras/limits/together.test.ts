@@ -2,9 +2,12 @@ import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { keptUntilMs } from "../../../../src/core/extras/limits/place-book.ts";
 import type { WaitQueues } from "../../../../src/core/ports/flow.ts";
-import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { pipelineWith } from "../../../support/memory-pipeline.ts";
+import { limits } from "../../../support/parts/limits.ts";
 import { typeOf } from "../../../support/task-types.ts";
 import { workerPool } from "../../../support/worker-pool.ts";
+
+const memoryPipeline = pipelineWith(limits);
 
 const input = z.object({ n: z.number(), ms: z.number() });
 

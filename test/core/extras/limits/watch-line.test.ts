@@ -1,9 +1,12 @@
 import { expect, test } from "vitest";
 import { pause, resume } from "../../../../src/core/extras/limits/manage-flow.ts";
 import type { MetricName } from "../../../../src/core/model/metrics.ts";
-import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { pipelineWith } from "../../../support/memory-pipeline.ts";
+import { limits } from "../../../support/parts/limits.ts";
 import { typeOf } from "../../../support/task-types.ts";
 import { workerPool } from "../../../support/worker-pool.ts";
+
+const memoryPipeline = pipelineWith(limits);
 
 const minute = 60_000;
 

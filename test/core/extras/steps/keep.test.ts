@@ -6,8 +6,14 @@ import { PermanentError, RetryAfter } from "../../../../src/core/model/errors.ts
 import type { TaskRecord } from "../../../../src/core/model/record.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
 import { deletedBefore } from "../../../support/beside.ts";
-import { memoryPipeline, type Pipeline } from "../../../support/memory-pipeline.ts";
+import { type Pipeline, pipelineWith } from "../../../support/memory-pipeline.ts";
+import { children } from "../../../support/parts/children.ts";
+import { limits } from "../../../support/parts/limits.ts";
+import { operations } from "../../../support/parts/operations.ts";
+import { rescue } from "../../../support/parts/rescue.ts";
 import { typeOf } from "../../../support/task-types.ts";
+
+const memoryPipeline = pipelineWith(children, limits, operations, rescue);
 
 const daySeconds = 86_400;
 const longest = 30 * daySeconds;

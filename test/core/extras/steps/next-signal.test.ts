@@ -8,8 +8,11 @@ import { knownTypes } from "../../../../src/core/task/known-types.ts";
 import { defineTask } from "../../../../src/core/task/task.ts";
 import { nextSignalsOf, toCatalog } from "../../../../src/core/task/to-catalog.ts";
 import { testKit } from "../../../../src/testkit/kit.ts";
-import { memoryPipeline, type Pipeline } from "../../../support/memory-pipeline.ts";
+import { type Pipeline, pipelineWith } from "../../../support/memory-pipeline.ts";
+import { children } from "../../../support/parts/children.ts";
 import { typeOf } from "../../../support/task-types.ts";
+
+const memoryPipeline = pipelineWith(children);
 
 /** A pipeline of one type, and what sends its tasks signals: a code, or "sent". */
 function pipelineOf(handler: (input: never, task: TaskContext) => Promise<unknown>, more = {}) {

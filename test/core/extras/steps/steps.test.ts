@@ -4,8 +4,12 @@ import { PermanentError } from "../../../../src/core/model/errors.ts";
 import { viewOf } from "../../../../src/core/pipeline/end/view.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
 import { gate } from "../../../support/gate.ts";
-import { memoryPipeline, type Pipeline } from "../../../support/memory-pipeline.ts";
+import { type Pipeline, pipelineWith } from "../../../support/memory-pipeline.ts";
+import { children } from "../../../support/parts/children.ts";
+import { operations } from "../../../support/parts/operations.ts";
 import { typeOf } from "../../../support/task-types.ts";
+
+const memoryPipeline = pipelineWith(children, operations);
 
 const minuteMs = 60_000;
 

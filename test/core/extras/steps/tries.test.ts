@@ -8,8 +8,11 @@ import { viewOf } from "../../../../src/core/pipeline/end/view.ts";
 import type { TaskContext } from "../../../../src/core/task/context.ts";
 import type { StepOptions } from "../../../../src/core/task/step-calls.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
-import { memoryPipeline, type Pipeline } from "../../../support/memory-pipeline.ts";
+import { type Pipeline, pipelineWith } from "../../../support/memory-pipeline.ts";
+import { operations } from "../../../support/parts/operations.ts";
 import { typeOf } from "../../../support/task-types.ts";
+
+const memoryPipeline = pipelineWith(operations);
 
 const fast: StepOptions = { maxAttempts: 3, retry: { baseSeconds: 10, factor: 3 } };
 

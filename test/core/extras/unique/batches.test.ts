@@ -7,8 +7,11 @@ import type { BatchEntry, SubmitPorts } from "../../../../src/core/pipeline/subm
 import { MemoryLimits } from "../../../../src/memory/limits.ts";
 import { MemoryUsage } from "../../../../src/memory/usage.ts";
 import { operator } from "../../../support/identities.ts";
-import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { pipelineWith } from "../../../support/memory-pipeline.ts";
+import { unique } from "../../../support/parts/unique.ts";
 import { echo } from "../../../support/task-types.ts";
+
+const memoryPipeline = pipelineWith(unique);
 
 function setUp() {
   const pipeline = memoryPipeline([echo]);

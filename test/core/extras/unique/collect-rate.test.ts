@@ -5,7 +5,10 @@ import { submit } from "../../../../src/core/pipeline/submit/submit.ts";
 import type { SubmitPorts } from "../../../../src/core/pipeline/submit/submit-ports.ts";
 import { defineTask } from "../../../../src/core/task/task.ts";
 import { operator } from "../../../support/identities.ts";
-import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { pipelineWith } from "../../../support/memory-pipeline.ts";
+import { unique } from "../../../support/parts/unique.ts";
+
+const memoryPipeline = pipelineWith(unique);
 
 /** Times of a call in DynamoDB, in milliseconds, half of it before its effect. */
 const callMs = { read: 4, write: 6 };

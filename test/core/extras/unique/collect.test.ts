@@ -7,7 +7,11 @@ import type { Accepted, SubmitPorts } from "../../../../src/core/pipeline/submit
 import type { KnownType } from "../../../../src/core/task/catalog.ts";
 import { defineTask } from "../../../../src/core/task/task.ts";
 import { operator, submitter } from "../../../support/identities.ts";
-import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { pipelineWith } from "../../../support/memory-pipeline.ts";
+import { rescue } from "../../../support/parts/rescue.ts";
+import { unique } from "../../../support/parts/unique.ts";
+
+const memoryPipeline = pipelineWith(unique, rescue);
 
 type Options = {
   maxItems?: number;

@@ -10,8 +10,12 @@ import type { Accepted, SubmitPorts } from "../../../../src/core/pipeline/submit
 import type { TaskType } from "../../../../src/core/task/task.ts";
 import { gate } from "../../../support/gate.ts";
 import { operator } from "../../../support/identities.ts";
-import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { pipelineWith } from "../../../support/memory-pipeline.ts";
+import { notices } from "../../../support/parts/notices.ts";
+import { unique } from "../../../support/parts/unique.ts";
 import { typeOf } from "../../../support/task-types.ts";
+
+const memoryPipeline = pipelineWith(unique, notices);
 
 /** A pipeline whose handler ends when the test says so, or ends at once, and notes how many of it run. */
 function restarting(more: Partial<TaskType> = {}) {

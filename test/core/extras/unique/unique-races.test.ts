@@ -4,8 +4,11 @@ import { iso } from "../../../../src/core/model/record.ts";
 import { submit } from "../../../../src/core/pipeline/submit/submit.ts";
 import { gate } from "../../../support/gate.ts";
 import { operator } from "../../../support/identities.ts";
-import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { pipelineWith } from "../../../support/memory-pipeline.ts";
+import { unique } from "../../../support/parts/unique.ts";
 import { typeOf } from "../../../support/task-types.ts";
+
+const memoryPipeline = pipelineWith(unique);
 
 const down = () => new PortUnavailable("the table");
 

@@ -4,8 +4,12 @@ import { submit } from "../../../../src/core/pipeline/submit/submit.ts";
 import type { SubmitCall } from "../../../../src/core/pipeline/submit/submit-ports.ts";
 import { gate } from "../../../support/gate.ts";
 import { operator, submitter } from "../../../support/identities.ts";
-import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { pipelineWith } from "../../../support/memory-pipeline.ts";
+import { operations } from "../../../support/parts/operations.ts";
+import { unique } from "../../../support/parts/unique.ts";
 import { typeOf } from "../../../support/task-types.ts";
+
+const memoryPipeline = pipelineWith(unique, operations);
 
 /** A pipeline whose type keeps the inputs that ran. */
 function keeping(handler: (input: unknown) => unknown = () => "done") {

@@ -6,8 +6,11 @@ import type { TaskRecord } from "../../../../src/core/model/record.ts";
 import { extrasOf } from "../../../../src/core/pipeline/send/extras.ts";
 import type { Extra } from "../../../../src/core/ports/extra.ts";
 import { MemoryStepStore } from "../../../../src/memory/steps.ts";
-import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { pipelineWith } from "../../../support/memory-pipeline.ts";
+import { allParts } from "../../../support/parts/all.ts";
 import { typeOf } from "../../../support/task-types.ts";
+
+const memoryPipeline = pipelineWith(...allParts);
 
 const daySeconds = 86_400;
 const down = () => Promise.reject(new PortUnavailable("the extra's port"));

@@ -8,8 +8,15 @@ import { tiers } from "../../../../src/core/model/words.ts";
 import type { Part } from "../../../../src/core/ports/tasks.ts";
 import type { TaskContext } from "../../../../src/core/task/context.ts";
 import { deletedBefore } from "../../../support/beside.ts";
-import { memoryPipeline, type Pipeline } from "../../../support/memory-pipeline.ts";
+import { type Pipeline, pipelineWith } from "../../../support/memory-pipeline.ts";
+import { children } from "../../../support/parts/children.ts";
+import { limits } from "../../../support/parts/limits.ts";
+import { operations } from "../../../support/parts/operations.ts";
+import { rescue } from "../../../support/parts/rescue.ts";
+import { unique } from "../../../support/parts/unique.ts";
 import { typeOf } from "../../../support/task-types.ts";
+
+const memoryPipeline = pipelineWith(limits, unique, operations, rescue, children);
 
 const daySeconds = 86_400;
 const dayMs = daySeconds * 1000;

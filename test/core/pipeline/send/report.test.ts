@@ -6,8 +6,11 @@ import { type MetricName, metricTable } from "../../../../src/core/model/metrics
 import { reportSettled } from "../../../../src/core/pipeline/send/report.ts";
 import type { TaskContext } from "../../../../src/core/task/context.ts";
 import { defineTask } from "../../../../src/core/task/task.ts";
-import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { pipelineWith } from "../../../support/memory-pipeline.ts";
+import { children } from "../../../support/parts/children.ts";
 import { typeOf } from "../../../support/task-types.ts";
+
+const memoryPipeline = pipelineWith(children);
 
 const trace = "a".repeat(32);
 const traceparent = `00-${trace}-${"b".repeat(16)}-01`;

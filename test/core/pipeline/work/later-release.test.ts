@@ -3,8 +3,11 @@ import { parseTicket } from "../../../../src/core/model/envelope.ts";
 import { WrittenLater } from "../../../../src/core/model/errors.ts";
 import { parseNotice } from "../../../../src/core/notify/notify.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
-import { memoryPipeline, type Pipeline } from "../../../support/memory-pipeline.ts";
+import { type Pipeline, pipelineWith } from "../../../support/memory-pipeline.ts";
+import { limits } from "../../../support/parts/limits.ts";
 import { typeOf } from "../../../support/task-types.ts";
+
+const memoryPipeline = pipelineWith(limits);
 
 /*
  * During a deployment, and after a roll-back, this release meets what a later one has written. Readers of the table are

@@ -3,8 +3,13 @@ import { z } from "zod";
 import type { DeadLetterMessage } from "../../../../src/core/model/envelope.ts";
 import { parseEnvelope } from "../../../../src/core/model/read-envelope.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
-import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { pipelineWith } from "../../../support/memory-pipeline.ts";
+import { children } from "../../../support/parts/children.ts";
+import { limits } from "../../../support/parts/limits.ts";
+import { unique } from "../../../support/parts/unique.ts";
 import { typeOf } from "../../../support/task-types.ts";
+
+const memoryPipeline = pipelineWith(children, limits, unique);
 
 interface Order {
   items: number[];

@@ -12,8 +12,11 @@ import type { TaskContext } from "../../../../src/core/task/context.ts";
 import { file, withOutcome } from "../../../../src/core/task/result.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
 import { operator, submitter } from "../../../support/identities.ts";
-import { memoryPipeline, type Pipeline } from "../../../support/memory-pipeline.ts";
+import { type Pipeline, pipelineWith } from "../../../support/memory-pipeline.ts";
+import { operations } from "../../../support/parts/operations.ts";
 import { typeOf } from "../../../support/task-types.ts";
+
+const memoryPipeline = pipelineWith(operations);
 
 const keyOf = ({ tenant_id, task_id }: TaskRecord) => ({ tenant_id, task_id });
 const large = "ä".repeat(100_000);

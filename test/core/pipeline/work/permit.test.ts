@@ -7,8 +7,12 @@ import { iso } from "../../../../src/core/model/record.ts";
 import type { TaskContext } from "../../../../src/core/task/context.ts";
 import type { Limiter, Permit, Waiting } from "../../../../src/core/task/limiter.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
-import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import { pipelineWith } from "../../../support/memory-pipeline.ts";
+import { children } from "../../../support/parts/children.ts";
+import { notices } from "../../../support/parts/notices.ts";
 import { typeOf } from "../../../support/task-types.ts";
+
+const memoryPipeline = pipelineWith(children, notices);
 
 /** Answers of a limiter. */
 interface Answers {

@@ -18,7 +18,8 @@ import { settle, settleCrashed } from "../../../../src/core/pipeline/work/settle
 import type { SettlePorts } from "../../../../src/core/ports/extra.ts";
 import { file, largestResultBytes, recordResultBytes, withOutcome } from "../../../../src/core/task/result.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
-import { memoryPipeline, type PipelineOptions } from "../../../support/memory-pipeline.ts";
+import { memoryPipeline } from "../../../support/memory-pipeline.ts";
+import type { PipelineOptions } from "../../../support/pipeline-ports.ts";
 import { envelopeOf, newRecord } from "../../../support/records.ts";
 import { typeOf } from "../../../support/task-types.ts";
 

@@ -5,8 +5,11 @@ import { attemptsOf } from "../../../../src/core/pipeline/end/view.ts";
 import type { Part } from "../../../../src/core/ports/tasks.ts";
 import { bytesOf } from "../../../../src/util/item-bytes.ts";
 import { itemBytes, writeUnits } from "../../../support/item-bytes.ts";
-import { memoryPipeline, type Pipeline } from "../../../support/memory-pipeline.ts";
+import { type Pipeline, pipelineWith } from "../../../support/memory-pipeline.ts";
+import { operations } from "../../../support/parts/operations.ts";
 import { typeOf } from "../../../support/task-types.ts";
+
+const memoryPipeline = pipelineWith(operations);
 
 /** A stack of 2,000 characters. */
 const stackOf = (message: string): string =>

@@ -7,7 +7,10 @@ import { workBatch } from "../../../../src/core/pipeline/work/work.ts";
 import type { TaskContext } from "../../../../src/core/task/context.ts";
 import { defineTask, type TaskType } from "../../../../src/core/task/task.ts";
 import { catchStrayErrors } from "../../../../src/machine/stray-errors.ts";
-import { memoryPipeline, queueVisibilitySeconds } from "../../../support/memory-pipeline.ts";
+import { pipelineWith, queueVisibilitySeconds } from "../../../support/memory-pipeline.ts";
+import { limits } from "../../../support/parts/limits.ts";
+
+const memoryPipeline = pipelineWith(limits);
 
 /** Code of handlers that fails where nobody can catch it. */
 const culprits: Readonly<Record<string, (task: TaskContext) => unknown>> = {

@@ -11,9 +11,13 @@ import { workBatch } from "../../../../src/core/pipeline/work/work.ts";
 import type { Clock } from "../../../../src/core/ports/tasks.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
 import { gate } from "../../../support/gate.ts";
-import { memoryPipeline, type Pipeline, queueVisibilitySeconds } from "../../../support/memory-pipeline.ts";
+import { type Pipeline, pipelineWith, queueVisibilitySeconds } from "../../../support/memory-pipeline.ts";
+import { limits } from "../../../support/parts/limits.ts";
+import { notices } from "../../../support/parts/notices.ts";
 import { envelopeOf, newRecord } from "../../../support/records.ts";
 import { typeOf } from "../../../support/task-types.ts";
+
+const memoryPipeline = pipelineWith(limits, notices);
 
 const down = () => new PortUnavailable("the table");
 
