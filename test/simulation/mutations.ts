@@ -292,7 +292,7 @@ export const mutations: readonly Mutation[] = [
     name: "the attempts of a process that ends are not given back",
     file: "pipeline/work/work.ts",
     in: "now",
-    find: "    for (const call of [...this.#attempts]) call();\n",
+    find: "    for (const { call } of [...this.#attempts]) call?.();\n",
     replace: "",
   },
   {

@@ -267,7 +267,7 @@ function messageOf(ports: WorkPorts, task: WaitingTask, ticket: Ticket): TaskMes
  */
 export class Drain {
   readonly #clock: Clock;
-  readonly #attempts = new Set<() => void>();
+  readonly #attempts = new Set<{ call: (() => void) | undefined }>();
   #over = false;
   #cancel = () => {};
 
@@ -279,9 +279,14 @@ export class Drain {
    * Calls back when the attempts are to be given back, now if that time has come. Returns a function that ends this.
    */
   readonly onStopping = (call: () => void): (() => void) => {
+    const attempt: { call: (() => void) | undefined } = { call };
     if (this.#over) call();
-    else this.#attempts.add(call);
-    return () => this.#attempts.delete(call);
+    else this.#attempts.add(attempt);
+    return () => {
+      // A table that a Set has outgrown goes on to hold what was in it, until V8's next large collection.
+      attempt.call = undefined;
+      this.#attempts.delete(attempt);
+    };
   };
 
   /** True when what still ran is given back. */
@@ -296,7 +301,7 @@ export class Drain {
   /** Ends the drain: the attempts that still run are given back. */
   now(): void {
     this.#over = true;
-    for (const call of [...this.#attempts]) call();
+    for (const { call } of [...this.#attempts]) call?.();
   }
 
   /** Ends the wait: nothing runs any more. */
