@@ -1,5 +1,5 @@
 import { effect, signal } from "@preact/signals";
-import { fileParts } from "../../src/client/file-parts.ts";
+import { fileParts } from "../../src/client/late-parts.ts";
 import { type ChannelMessage, subscribe } from "../../src/client/push.ts";
 import { allTenants, chosenTenant, config, identity, may, transport } from "./session.ts";
 

@@ -5,10 +5,10 @@ import type { Tier } from "../core/model/words.ts";
 import type { AttemptView } from "../core/pipeline/end/view.ts";
 import { DeadLetters } from "./dead-letters.ts";
 import type { AnyTasks, TaskInput, TaskName, TaskResult } from "./definitions.ts";
-import { ProblemError, refusesRepeat } from "./errors.ts";
-import { fileParts } from "./file-parts.ts";
+import { refusesRepeat } from "./errors.ts";
 import type { Download, NewFile, UploadSource } from "./files.ts";
-import { type CallOptions, limitOf, sleep, within } from "./limits.ts";
+import { fileParts, manyParts } from "./late-parts.ts";
+import { type CallOptions, limitOf, within } from "./limits.ts";
 import { List } from "./list.ts";
 import { changesOf, files, isEnd, type Poll, pollOf, resultOf } from "./poll.ts";
 import type { ChannelMessage, SubscribeOptions } from "./push.ts";
@@ -17,16 +17,7 @@ import type { Inputs, SubmitOutcome } from "./submit-many.ts";
 import type { BatchOptions, SubmitManyOptions, SubmitOptions, TaskEntry } from "./submit-options.ts";
 import { idOf, type SubmittedTask, type TaskOfKey, type TaskRef } from "./task-ref.ts";
 import type { TransferOptions } from "./transfer.ts";
-import {
-  type ClientOptions,
-  newKey,
-  path,
-  type Query,
-  type Request,
-  randomWaitMs,
-  retryAfterOf,
-  Transport,
-} from "./transport.ts";
+import { type ClientOptions, newKey, path, type Query, type Request, retryAfterOf, Transport } from "./transport.ts";
 import { type Time, toWire } from "./wire.ts";
 
 /** One attempt as the API answers it. */
@@ -67,7 +58,6 @@ const pathOf = (task: TaskRef, rest = ""): string => path`/tasks/${idOf(task)}` 
 
 /** Loaded with the first call, so that programs that submit single tasks do not load it. */
 const many = () => import("./submit-many.ts");
-const manyParts = [ProblemError, limitOf, sleep, randomWaitMs, toWire, newKey] as const;
 
 /** Client of one API, with one key. */
 export class Client<Tasks = AnyTasks> {

@@ -1,5 +1,5 @@
 import type { UploadView } from "../core/extras/files/uploads.ts";
-import type { FileParts } from "./file-parts.ts";
+import type { FileParts } from "./late-parts.ts";
 import { send } from "./send-file.ts";
 import { type Bytes, counted, type TransferOptions } from "./transfer.ts";
 import type { Transport } from "./transport.ts";

@@ -1,6 +1,6 @@
 import type { TaskView } from "../core/model/task-view.ts";
 import type { TaskMessage } from "../core/notify/push-notice.ts";
-import type { FileParts } from "./file-parts.ts";
+import type { FileParts } from "./late-parts.ts";
 import type { isEnd, Poll, pollOf } from "./poll.ts";
 import { type ChannelMessage, subscribe } from "./push.ts";
 import type { Transport } from "./transport.ts";

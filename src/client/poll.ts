@@ -1,7 +1,7 @@
 import type { TaskView } from "../core/model/task-view.ts";
 import type { Status } from "../core/model/words.ts";
 import { TaskCancelled, TaskExpired, TaskFailed } from "./errors.ts";
-import { fileParts } from "./file-parts.ts";
+import { fileParts } from "./late-parts.ts";
 import { sleep } from "./limits.ts";
 import { path, retryAfterOf, type Transport } from "./transport.ts";
 

@@ -1,5 +1,5 @@
 import type { TaskMessage } from "../core/notify/push-notice.ts";
-import type { FileParts } from "./file-parts.ts";
+import type { FileParts } from "./late-parts.ts";
 import type { Transport } from "./transport.ts";
 
 /**

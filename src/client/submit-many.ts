@@ -1,22 +1,9 @@
 import type { AnyTasks } from "./definitions.ts";
 import type { ProblemError } from "./errors.ts";
-import type { limitOf, sleep } from "./limits.ts";
+import type { ManyParts } from "./late-parts.ts";
 import type { BatchOptions, SubmitManyOptions, TaskEntry } from "./submit-options.ts";
 import type { SubmittedTask } from "./task-ref.ts";
-import type { newKey, randomWaitMs, Transport } from "./transport.ts";
-import type { toWire } from "./wire.ts";
-
-/**
- * Parts of the client. They are handed over, and not imported: a bundler would split the client's own file for them.
- */
-export type Parts = readonly [
-  Problem: typeof ProblemError,
-  limitOf: typeof limitOf,
-  sleep: typeof sleep,
-  randomWaitMs: typeof randomWaitMs,
-  toWire: typeof toWire,
-  newKey: typeof newKey,
-];
+import type { Transport } from "./transport.ts";
 
 /** Outcome of one input: an accepted task, or why the API refused it. Exactly one of the two fields is set. */
 export type SubmitOutcome<Result = unknown> =
@@ -37,7 +24,7 @@ type Answered = SubmittedTask & {
 
 /** Submits inputs chunk by chunk. An error of the inputs is thrown after the outcomes of the inputs before it. */
 export async function* submitMany<Result>(
-  parts: Parts,
+  parts: ManyParts,
   transport: Transport,
   type: string,
   inputs: Inputs<unknown>,
@@ -62,7 +49,7 @@ export async function* submitMany<Result>(
 
 /** Submits tasks of any types. Returns the outcome of each, in their order. */
 export async function submitBatch(
-  parts: Parts,
+  parts: ManyParts,
   transport: Transport,
   tasks: readonly TaskEntry<AnyTasks>[],
   { signal, timeoutMs, correlationId }: BatchOptions = {},
@@ -146,7 +133,7 @@ function orAborted<T>(step: Promise<T>, signal: AbortSignal): Promise<T> {
 }
 
 interface Sender {
-  parts: Parts;
+  parts: ManyParts;
   transport: Transport;
   correlationId: string | undefined;
   signal: AbortSignal;

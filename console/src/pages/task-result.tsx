@@ -1,7 +1,7 @@
 import { type Signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { fileParts } from "../../../src/client/file-parts.ts";
 import { type Download, download } from "../../../src/client/files.ts";
+import { fileParts } from "../../../src/client/late-parts.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
 import { bytes, visible } from "../format.ts";
 import { useLoad } from "../load.ts";

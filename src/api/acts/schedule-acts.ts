@@ -1,5 +1,4 @@
 import { fieldProblem } from "../../core/model/field-problem.ts";
-import type { Identity } from "../../core/model/words.ts";
 import type { SubmitPorts } from "../../core/pipeline/submit/submit-ports.ts";
 import type { Log } from "../../core/ports/tasks.ts";
 import { noSuchSchedule } from "../../core/schedules/align.ts";
@@ -87,26 +86,13 @@ const shownSchedule = ({ clock }: Ports, schedule: ScheduleRecord): Answer => ({
 /** Pauses or resumes a schedule. An admin may do so for all tenants, where the schedule is for each. */
 async function setPaused(ports: Ports, key: ScheduleKey, asked: Asked, paused: boolean): Promise<Answer> {
   const app = findAppSchedule(ports, key);
+  if (app !== undefined) await setAppSchedulePaused(ports, app, asked.by, paused);
   const answer =
     app === undefined
       ? shownSchedule(ports, await changeSchedule(ports, key, { enabled: !paused }, asked.by.principal))
-      : await setAppPaused(ports, key, app, asked.by, paused);
+      : { json: (await appScheduleViews(ports, key.tenant_id, [app]))[0], headers: {} };
   logWrite(ports, asked, { ...key, outcome: paused ? "paused" : "resumed" });
   return answer;
-}
-
-type AppSchedule = NonNullable<ReturnType<typeof findAppSchedule>>;
-
-async function setAppPaused(
-  ports: Ports,
-  { tenant_id }: ScheduleKey,
-  app: AppSchedule,
-  by: Identity,
-  paused: boolean,
-): Promise<Answer> {
-  await setAppSchedulePaused(ports, app, by, paused);
-  const [json] = await appScheduleViews(ports, tenant_id, [app]);
-  return { json, headers: {} };
 }
 
 /** Logs who created, changed or deleted a schedule. */

@@ -6,8 +6,7 @@ import {
   matchByIds,
   type ReadSoFar,
 } from "../../core/control/find-dead-letters.ts";
-import type { OperationAction } from "../../core/control/operation.ts";
-import { onTasks, type StartPorts, startOperation } from "../../core/control/operation.ts";
+import { type OperationAction, onTasks, type StartPorts, startOperation } from "../../core/control/operation.ts";
 import { fieldProblem } from "../../core/model/field-problem.ts";
 import { systemTenant } from "../../core/model/internal-names.ts";
 import type { TaskRecord } from "../../core/model/record.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { chainTenants, type ReadOfTenant } from "../../core/control/all-tenants.ts";
+import { chainTenants, type PageQuery, type ReadOfTenant } from "../../core/control/all-tenants.ts";
 import { AnswerRoom } from "../../core/control/list.ts";
 import { expecting } from "../../core/model/expected.ts";
 import { iso } from "../../core/model/record.ts";
@@ -55,7 +55,21 @@ export const countSchema = z.object({ count: numberUpTo(100).optional() });
 /** Handlers that read schedules, and the next times of rules. */
 export const scheduleReads = (ports: ScheduleReadPorts) =>
   ({
-    listSchedules: (call) => listAnswer(ports, call),
+    listSchedules: async (call) => {
+      const identity = identify(call, "viewer", "all");
+      const { limit, cursor } = queryOf(call, scheduleListSchema);
+      return pageAnswer(ports, call, { identity, list: "schedules", cursor }, async (from = startOfApp) => {
+        const room = new AnswerRoom();
+        const ofApp = from.startsWith(startOfApp) ? await appPage(ports, identity, room, limit, from) : noViews;
+        const left = limit - ofApp.items.length;
+        const hasMore = ofApp.next !== undefined || left === 0;
+        const start = from.startsWith(startOfApp) ? undefined : from;
+        const stored = hasMore ? noViews : await storedPage(ports, identity, room, { limit: left, from: start });
+        // Nothing of the app is behind this place: the list goes on with the schedules of clients.
+        const next = ofApp.next ?? (left === 0 ? `${startOfApp}~` : stored.next);
+        return { items: { schedules: [...ofApp.items, ...stored.items].map(forReader(identity)) }, next };
+      });
+    },
     readSchedule: async (call) => {
       const view = await viewOf(ports, keyOf(ports, call));
       return call.unstored(forReader(identify(call, "viewer", "all"))(view));
@@ -123,22 +137,6 @@ export const scheduleStarts = (ports: WritePorts) =>
 const keyOf = (ports: ScheduleReadPorts, call: Call): ScheduleKey =>
   scheduleIn(ports, askedOf(call, { role: "viewer", reach: "all" }));
 
-async function listAnswer(ports: ScheduleReadPorts, call: Call): Promise<ApiResponse> {
-  const identity = identify(call, "viewer", "all");
-  const { limit, cursor } = queryOf(call, scheduleListSchema);
-  return pageAnswer(ports, call, { identity, list: "schedules", cursor }, async (from = startOfApp) => {
-    const room = new AnswerRoom();
-    const ofApp = from.startsWith(startOfApp) ? await appPage(ports, identity, room, { limit, from }) : noViews;
-    const left = limit - ofApp.items.length;
-    const hasMore = ofApp.next !== undefined || left === 0;
-    const start = from.startsWith(startOfApp) ? undefined : from;
-    const stored = hasMore ? noViews : await storedPage(ports, identity, room, { limit: left, from: start });
-    // Nothing of the app is behind this place: the list goes on with the schedules of clients.
-    const next = ofApp.next ?? (left === 0 ? `${startOfApp}~` : stored.next);
-    return { items: { schedules: [...ofApp.items, ...stored.items].map(forReader(identity)) }, next };
-  });
-}
-
 /**
  * A place among the schedules of the app, which come first: it, and the id behind which the list goes on. No id has a
  * space.
@@ -147,17 +145,13 @@ const startOfApp = "code ";
 
 const noViews: Page<ScheduleView> = { items: [], next: undefined };
 
-interface Part {
-  limit: number;
-  from: string;
-}
-
 /** The schedules of the app. */
 async function appPage(
   ports: ScheduleReadPorts,
   identity: Identity,
   room: AnswerRoom,
-  { limit, from }: Part,
+  limit: number,
+  from: string,
 ): Promise<Page<ScheduleView>> {
   const forAll = isForAll(identity);
   const found = listAppSchedules(ports, identity.tenantId, from.slice(startOfApp.length));
@@ -176,7 +170,7 @@ async function storedPage(
   ports: ScheduleReadPorts,
   identity: Identity,
   room: AnswerRoom,
-  one: Omit<Part, "from"> & { from: string | undefined },
+  one: PageQuery,
 ): Promise<Page<ScheduleView>> {
   const now = ports.clock.now();
   const forAll = isForAll(identity);

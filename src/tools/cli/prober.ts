@@ -155,16 +155,10 @@ export class Prober {
       else this.#toCleanUp.delete(taskId);
     });
     const cancelled = await Promise.allSettled(cancels);
-    const pages = Array.from(
-      { length: Math.ceil(failed.length / maxIdsPerDiscard) },
-      (_, page) => page * maxIdsPerDiscard,
-    );
-    const discarded = await Promise.allSettled(
-      pages.map((from) => this.discard(failed.slice(from, from + maxIdsPerDiscard))),
-    );
-    const wrong = [...cancelled, ...discarded].find(({ status }) => status === "rejected") as
-      | PromiseRejectedResult
-      | undefined;
+    const discards: Promise<void>[] = [];
+    while (failed.length > 0) discards.push(this.discard(failed.splice(0, maxIdsPerDiscard)));
+    const discarded = await Promise.allSettled(discards);
+    const wrong = [...cancelled, ...discarded].find((one) => one.status === "rejected");
     return wrong && `could not clean up ${[...this.#toCleanUp].join(", ")}: ${textOf(wrong.reason)}`;
   }
 
