@@ -2,8 +2,10 @@ import { pathToFileURL } from "node:url";
 import type { Context, SQSEvent } from "aws-lambda";
 import type { HttpFunction } from "../../api/http/routes.ts";
 import { codeFile } from "../../installed/installation.ts";
+import { fromEnv } from "../../settings/config.ts";
 import { inRole } from "../s3/roles.ts";
 import { movedMs } from "../time/moved-time.ts";
+import { writeConsole } from "./console-folder.ts";
 import type { HttpHandler } from "./invocation.ts";
 
 /**
@@ -12,6 +14,19 @@ import type { HttpHandler } from "./invocation.ts";
  */
 const contextOf = (seconds: number) => ({ getRemainingTimeInMillis: () => seconds * 1000 + movedMs() }) as Context;
 
+/** A function that loads with its first request. */
+function later(load: () => Promise<HttpHandler>): HttpHandler {
+  let loading: Promise<HttpHandler> | undefined;
+  const retry = (error: unknown) => {
+    loading = undefined;
+    throw error;
+  };
+  return async (...given) => {
+    loading ??= load().catch(retry);
+    return (await loading)(...given);
+  };
+}
+
 /**
  * Loads the Lambda functions. Call it after the environment is set: the functions read their settings when they load.
  * @param version Another number than before loads the functions anew, so that they read the changed catalogue.
@@ -19,11 +34,14 @@ const contextOf = (seconds: number) => ({ getRemainingTimeInMillis: () => second
 export async function loadFunctions(version = 0) {
   const load = <Module>(name: string): Promise<Module> =>
     import(`${pathToFileURL(codeFile(`lambdas/${name}`))}?${version}`);
-  const [submit, status, control, consoleFiles, authorizer, redrive, fire, socket, notify] = await Promise.all([
+  const consoleHandler = async () => {
+    writeConsole(fromEnv(process.env, ["consoleFolder"]).consoleFolder);
+    return (await load<typeof import("../../../lambdas/console.ts")>("console")).handler as HttpHandler;
+  };
+  const [submit, status, control, authorizer, redrive, fire, socket, notify] = await Promise.all([
     load<typeof import("../../../lambdas/submit.ts")>("submit"),
     load<typeof import("../../../lambdas/status.ts")>("status"),
     load<typeof import("../../../lambdas/control.ts")>("control"),
-    load<typeof import("../../../lambdas/console.ts")>("console"),
     load<typeof import("../../../lambdas/authorizer.ts")>("authorizer"),
     load<typeof import("../../../lambdas/redrive.ts")>("redrive"),
     load<typeof import("../../../lambdas/fire.ts")>("fire"),
@@ -35,7 +53,7 @@ export async function loadFunctions(version = 0) {
       submit: inRole("submit", submit.handler),
       status: inRole("status", status.handler),
       control: inRole("control", control.handler),
-      console: consoleFiles.handler,
+      console: later(consoleHandler),
     } as Record<HttpFunction, HttpHandler>,
     authorizer: authorizer.handler as (event: never) => Promise<{ isAuthorized: boolean; context: unknown }>,
     redrive: inRole("redrive", (event: SQSEvent) => redrive.handler(event, contextOf(60))),

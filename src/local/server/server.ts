@@ -40,7 +40,6 @@ import { boundCompiled } from "../workers/compiled-code.ts";
 import { type Consumers, startConsumers } from "../workers/consumers.ts";
 import { SpareWorker } from "../workers/spare-worker.ts";
 import { openClock, type ServerClock } from "./clock.ts";
-import { writeConsole } from "./console.ts";
 import { openDirectSubmit, publishCatalog } from "./direct-submit.ts";
 import { localRoutes } from "./local-routes.ts";
 import { resendOpenTasks } from "./open-tasks.ts";
@@ -346,8 +345,8 @@ async function reload({
 }
 
 /**
- * Folder of the catalogue, the app's schedules and triggers, the OpenAPI document, the console and the cursor key. It
- * is temporary when the server keeps no state.
+ * Folder of the catalogue, the app's schedules and triggers, the OpenAPI document and the cursor key. It is temporary
+ * when the server keeps no state.
  * @throws Error that names the file that could not be written, or a later release that has written to the folder
  */
 function filesDirOf(settings: LocalSettings, app: Project, cleanups: Cleanups, print: (line: string) => void): string {
@@ -355,7 +354,6 @@ function filesDirOf(settings: LocalSettings, app: Project, cleanups: Cleanups, p
   const dir = settings.stateDir === undefined ? mkdtempSync(join(tmpdir(), "offload-")) : resolve(settings.stateDir);
   if (settings.stateDir === undefined) cleanups.push(() => rmSync(dir, { recursive: true, force: true }));
   writeAppFiles(dir, app);
-  writeConsole(dir);
   return dir;
 }
 

@@ -4,12 +4,11 @@ import { consoleFiles } from "../../installed/console-files.ts";
 import { DiskFault } from "../disk/disk-faults.ts";
 
 /**
- * Writes the console's files into the server's folder, where the function finds them. Files of an earlier version are
- * removed.
+ * Writes the console's files into the folder where its function finds them. Files of an earlier version are removed.
+ * Called with the first request for one: from the sources they are built, which takes a fifth of a start.
  * @throws DiskFault
  */
-export function writeConsole(dir: string): void {
-  const folder = join(dir, "console");
+export function writeConsole(folder: string): void {
   try {
     rmSync(folder, { recursive: true, force: true });
     mkdirSync(folder);
