@@ -4,7 +4,7 @@ import { routeOf } from "../../src/api/http/routes.ts";
 import { createClient } from "../../src/client/index.ts";
 import { type ProblemCode, problemCodes } from "../../src/core/model/problem.ts";
 import { pages, withoutFences } from "../support/pages.ts";
-import { bare } from "../tools/cli/stub-api.ts";
+import { bare } from "../tools/cli/whole-program.ts";
 
 /* What the pages say that there is: routes, problems, commands with their options, entries of the package, calls. The compiler checks blocks of TypeScript. */
 

@@ -9,7 +9,7 @@ import { follow, following } from "./follow-task.ts";
 import type { Group, Register } from "./group.ts";
 import { readInput } from "./json-input.ts";
 import { asGiven, valuesOf } from "./options.ts";
-import { addSubmit } from "./run.ts";
+import { addSubmit } from "./submit-command.ts";
 import { addChildren, addLogs, addParts, tasksColumns } from "./task-parts.ts";
 import { addBulk, someTasks } from "./tasks-bulk.ts";
 import { tasksCsv } from "./tasks-csv.ts";

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { offload, problem, StubApi } from "./stub-api.ts";
+import { problem, programOf, StubApi } from "./stub-api.ts";
+
+const { offload } = programOf({ admin: () => import("../../../src/tools/cli/admin-commands.ts") });
 
 const key = {
   ...{ key_id: "q7mzk2vxw4t9bnsd", tenant_id: "globex", role: "operator", label: "night \u001b[31mshift" },

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { type Answer, offload, problem, StubApi } from "./stub-api.ts";
+import { type Answer, problem, programOf, StubApi } from "./stub-api.ts";
+
+const { offload } = programOf({ audit: () => import("../../../src/tools/cli/audit-commands.ts") });
 
 const entry = (more: object = {}) => ({
   ...{ audit_id: "a1", at: "2027-01-01T22:00:00.000Z", actor: "olga", role: "operator", action: "cancelTask" },

@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
-import { type Answer, bare, offload, problem, type Seen, StubApi } from "./stub-api.ts";
+import { type Answer, problem, programOf, type Seen, StubApi } from "./stub-api.ts";
+
+const { bare, offload } = programOf({ clock: () => import("../../../src/tools/cli/clock-commands.ts") });
 
 const stands = { now: "2027-03-28T01:00:00.000Z", ahead_seconds: 172_800, moving: null };
 const moved = {

@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { bare } from "./stub-api.ts";
+import { bare } from "./whole-program.ts";
 
 /** The words that are suggested for the last one of a command line. */
 async function suggested(...words: string[]): Promise<string[]> {

@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import { handOver } from "../../../src/tools/cli/console-commands.ts";
-import { bare, offload, problem, StubApi } from "./stub-api.ts";
+import { problem, programOf, StubApi } from "./stub-api.ts";
+
+const { bare, offload } = programOf({ console: () => import("../../../src/tools/cli/console-commands.ts") });
 
 const caller = { principal: "ops", role: "operator", tenant_id: "acme" };
 

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { type Answer, offload, problem, StubApi } from "./stub-api.ts";
+import { type Answer, problem, programOf, StubApi } from "./stub-api.ts";
+
+const { offload } = programOf({ dlq: () => import("../../../src/tools/cli/dlq-commands.ts") });
 
 const letter = (n: number) => ({
   task_id: `task-${n}`,

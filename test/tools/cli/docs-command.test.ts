@@ -1,7 +1,9 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test, vi } from "vitest";
 import { forTerminal, type Page, sectionsOf } from "../../../src/tools/cli/docs-pages.ts";
-import { bare } from "./stub-api.ts";
+import { programOf } from "./stub-api.ts";
+
+const { bare } = programOf({ docs: () => import("../../../src/tools/cli/docs.ts") });
 
 describe("a page is printed", () => {
   test("by its name, with all of its sections", async () => {

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { bare } from "./stub-api.ts";
+import { bare } from "./whole-program.ts";
 
 const page = readFileSync("docs/cli.md", "utf8");
 

@@ -11,7 +11,9 @@ import { taskTypes } from "../../support/own-types.ts";
 import { projectOf, taskText } from "../../support/project.ts";
 import { type Mistake, ten } from "../doctor/mistakes.ts";
 import { synthesized } from "../doctor/synthesis.ts";
-import { bare, type Ran, StubApi } from "./stub-api.ts";
+import { programOf, type Ran, StubApi } from "./stub-api.ts";
+
+const { bare } = programOf({ doctor: () => import("../../../src/tools/cli/doctor-commands.ts") });
 
 afterEach(() => vi.unstubAllEnvs());
 

@@ -2,7 +2,16 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type Answer, offload, problem, type Seen, StubApi } from "./stub-api.ts";
+import { type Answer, problem, programOf, type Seen, StubApi } from "./stub-api.ts";
+
+const { offload } = programOf({
+  acknowledge: async () => ({
+    register: (await import("../../../src/tools/cli/result-commands.ts")).registerAcknowledge,
+  }),
+  result: () => import("../../../src/tools/cli/result-commands.ts"),
+  submit: () => import("../../../src/tools/cli/submit-command.ts"),
+  upload: () => import("../../../src/tools/cli/upload.ts"),
+});
 
 const id = "0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11";
 let folder = "";

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { rateText } from "../../../src/tools/cli/flow-set.ts";
-import { type Answer, bare, offload, problem, type Seen, StubApi } from "./stub-api.ts";
+import { type Answer, problem, programOf, type Seen, StubApi } from "./stub-api.ts";
+
+const { bare, offload } = programOf({ flow: () => import("../../../src/tools/cli/flow-commands.ts") });
 
 const since = "2027-01-01T00:00:00.000Z";
 const places = { limit: 3, keyed: true, scope: "tenant" };

@@ -2,7 +2,12 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { type Answer, offload, problem, type Seen, StubApi } from "./stub-api.ts";
+import { type Answer, problem, programOf, type Seen, StubApi } from "./stub-api.ts";
+
+const { offload } = programOf({
+  run: () => import("../../../src/tools/cli/run.ts"),
+  tasks: () => import("../../../src/tools/cli/task-commands.ts"),
+});
 
 const id = "0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11";
 const task = (more: object = {}) => ({

@@ -2,7 +2,8 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { bare, offload, problem, StubApi } from "./stub-api.ts";
+import { problem, StubApi } from "./stub-api.ts";
+import { bare, offload } from "./whole-program.ts";
 
 afterEach(() => vi.unstubAllEnvs());
 

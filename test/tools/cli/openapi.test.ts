@@ -3,7 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { openApiDocument } from "../../../src/api/openapi/document.ts";
-import { bare } from "./stub-api.ts";
+import { programOf } from "./stub-api.ts";
+
+const { bare } = programOf({ openapi: () => import("../../../src/tools/cli/openapi.ts") });
 
 test("the command prints the document of the project's own task types, without the probes", async () => {
   const { code, out } = await bare(["openapi"]);

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { type Answer, offload, problem, StubApi } from "./stub-api.ts";
+import { type Answer, problem, programOf, StubApi } from "./stub-api.ts";
+
+const { offload } = programOf({ schedules: () => import("../../../src/tools/cli/schedule-commands.ts") });
 
 const id = "0f4f0b5e-6c4b-5d0c-9d0e-2f9a8f3f7c55";
 const schedule = (more: object = {}) => ({

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { type Answer, offload, problem, type Seen, StubApi } from "./stub-api.ts";
+import { type Answer, problem, programOf, type Seen, StubApi } from "./stub-api.ts";
+
+const { offload } = programOf({ smoke: () => import("../../../src/tools/cli/smoke.ts") });
 
 interface Fake extends Record<string, unknown> {
   task_id: string;

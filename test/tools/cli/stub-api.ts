@@ -1,6 +1,6 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { run } from "../../../src/tools/cli/main.ts";
+import { type Load, runGroups } from "../../../src/tools/cli/program.ts";
 import type { Terminal } from "../../../src/tools/cli/terminal.ts";
 import { quietTerminal } from "../../support/quiet-terminal.ts";
 
@@ -84,42 +84,48 @@ export interface Ran {
   questions: string[];
 }
 
-/** Runs a command line against a stub. */
-export const offload = (
-  url: string,
-  args: readonly string[],
-  yes?: boolean,
-  special?: Partial<Terminal>,
-): Promise<Ran> => bare([...args, "--url", url, "--key", "a-key"], yes, special);
+/** Runs command lines in this process. */
+export function commandLine(run: (args: readonly string[], terminal: Terminal) => Promise<number>) {
+  /**
+   * Runs a command line as it is.
+   * @param yes What is answered to questions. Default: nobody can be asked.
+   * @param special Members of the terminal that differ from a pipe's.
+   */
+  async function bare(args: readonly string[], yes?: boolean, special: Partial<Terminal> = {}): Promise<Ran> {
+    const ran: Ran = { code: 0, out: "", notes: "", questions: [] };
+    const terminal: Terminal = {
+      ...quietTerminal,
+      out: (line) => {
+        ran.out += `${line}\n`;
+      },
+      note: (line) => {
+        ran.notes += `${line}\n`;
+      },
+      progress: (line) => terminal.note(line),
+      bytes: (data) => {
+        ran.out += new TextDecoder().decode(data);
+      },
+      confirm: async (question) => {
+        ran.questions.push(question);
+        return yes;
+      },
+      ...special,
+    };
+    ran.code = await run(args, terminal);
+    return ran;
+  }
 
-/**
- * Runs a command line as it is, in this process.
- * @param yes What is answered to questions. Default: nobody can be asked.
- * @param special Members of the terminal that differ from a pipe's.
- */
-export async function bare(args: readonly string[], yes?: boolean, special: Partial<Terminal> = {}): Promise<Ran> {
-  const ran: Ran = { code: 0, out: "", notes: "", questions: [] };
-  const terminal: Terminal = {
-    ...quietTerminal,
-    out: (line) => {
-      ran.out += `${line}\n`;
-    },
-    note: (line) => {
-      ran.notes += `${line}\n`;
-    },
-    progress: (line) => terminal.note(line),
-    bytes: (data) => {
-      ran.out += new TextDecoder().decode(data);
-    },
-    confirm: async (question) => {
-      ran.questions.push(question);
-      return yes;
-    },
-    ...special,
-  };
-  ran.code = await run(args, terminal);
-  return ran;
+  /** Runs a command line against a stub. */
+  const offload = (url: string, args: readonly string[], yes?: boolean, special?: Partial<Terminal>): Promise<Ran> =>
+    bare([...args, "--url", url, "--key", "a-key"], yes, special);
+  return { bare, offload };
 }
+
+/** A program with these groups of commands alone: a test of one group does without the code of all others. */
+export const programOf = (groups: Readonly<Record<string, Load>>) =>
+  commandLine((args, terminal) =>
+    runGroups(Object.fromEntries(Object.entries(groups).map(([name, load]) => [name, ["", load]])), args, terminal),
+  );
 
 export const problem = (status: number, code: string, detail: string): Answer => ({
   status,

@@ -2,7 +2,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { type Answer, offload, problem, type Ran, type Seen, StubApi } from "./stub-api.ts";
+import { type Answer, problem, programOf, type Ran, type Seen, StubApi } from "./stub-api.ts";
+
+const { offload } = programOf({ submit: () => import("../../../src/tools/cli/submit-command.ts") });
 
 interface Entry {
   type: string;

@@ -5,7 +5,9 @@ import { span, when } from "../../../src/tools/cli/age.ts";
 import type { Terminal } from "../../../src/tools/cli/terminal.ts";
 import { fields, table } from "../../../src/tools/cli/text-table.ts";
 import { quietTerminal } from "../../support/quiet-terminal.ts";
-import { offload, StubApi } from "./stub-api.ts";
+import { programOf, StubApi } from "./stub-api.ts";
+
+const { offload } = programOf({ tasks: () => import("../../../src/tools/cli/task-commands.ts") });
 
 const screen: Terminal = { ...quietTerminal, width: 80, colour: (name, text) => `<${name}>${text}</>` };
 const headings = ["task", "status", "created", "error"];

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { offload, problem, StubApi } from "./stub-api.ts";
+import { problem, programOf, StubApi } from "./stub-api.ts";
+
+const { offload } = programOf({ tasks: () => import("../../../src/tools/cli/task-commands.ts") });
 
 const step = {
   ...{ kind: "step", name: "charge \u001b[31mcard", order: 1, until: null, at: null, timed_out: false },

@@ -1,6 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { Terminal } from "../../../src/tools/cli/terminal.ts";
-import { offload, problem, StubApi } from "./stub-api.ts";
+import { problem, programOf, StubApi } from "./stub-api.ts";
+
+const { offload } = programOf({
+  run: () => import("../../../src/tools/cli/run.ts"),
+  tasks: () => import("../../../src/tools/cli/task-commands.ts"),
+});
 
 const task = {
   task_id: "task-1",

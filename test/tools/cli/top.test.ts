@@ -5,7 +5,9 @@ import { describe, expect, test } from "vitest";
 import { run } from "../../../src/tools/cli/main.ts";
 import { readTop, topLines } from "../../../src/tools/cli/top-view.ts";
 import { quietTerminal } from "../../support/quiet-terminal.ts";
-import { type Answer, offload, problem, type Seen, StubApi } from "./stub-api.ts";
+import { type Answer, problem, programOf, type Seen, StubApi } from "./stub-api.ts";
+
+const { offload } = programOf({ top: () => import("../../../src/tools/cli/top.ts") });
 
 const queue = {
   visible: 3,

@@ -2,7 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { bare } from "./stub-api.ts";
+import { programOf } from "./stub-api.ts";
+
+const { bare } = programOf({ trace: () => import("../../../src/tools/cli/trace-commands.ts") });
 
 const folder = mkdtempSync(join(tmpdir(), "offload-trace-"));
 afterAll(() => rmSync(folder, { recursive: true }));

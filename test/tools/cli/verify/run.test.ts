@@ -7,8 +7,10 @@ import { type Check, groups, NotPossible } from "../../../../src/tools/cli/verif
 import { estimateOf, mostMinutesLong, mostTasks } from "../../../../src/tools/cli/verify/estimate.ts";
 import { runChecks, StoppableClock } from "../../../../src/tools/cli/verify/run-checks.ts";
 import { type Run, reportOf } from "../../../../src/tools/cli/verify/verify-report.ts";
-import { bare, offload, StubApi } from "../stub-api.ts";
+import { programOf, StubApi } from "../stub-api.ts";
 import { FakeDeployment } from "./fake-deployment.ts";
+
+const { bare, offload } = programOf({ verify: () => import("../../../../src/tools/cli/verify.ts") });
 
 const never = new Promise<never>(() => {});
 
