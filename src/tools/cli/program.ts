@@ -20,7 +20,8 @@ Examples:
 `;
 
 /**
- * Runs a command line of these groups. Returns the exit code: 0 success, 1 failed or refused by the server, 2 invalid command line.
+ * Runs a command line of these groups. Returns the exit code: 0 success, 1 failed or refused by the server, 2 invalid
+ * command line.
  */
 export async function runGroups(groups: Groups, args: readonly string[], terminal: Terminal): Promise<number> {
   let exitCode = 0;
