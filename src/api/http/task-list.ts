@@ -22,7 +22,7 @@ export interface TaskListPorts extends ViewPorts {
 }
 
 /** Tasks without their results that are stored beside the records. */
-export const viewsOf = (ports: TaskListPorts, records: readonly TaskRecord[]): Promise<TaskView[]> => {
+const viewsOf = (ports: TaskListPorts, records: readonly TaskRecord[]): Promise<TaskView[]> => {
   const nowIso = iso(ports.clock.now());
   return Promise.all(
     records.map(async (record) => {

@@ -127,9 +127,12 @@ async function withOneOff(tools: Tools, seconds: number) {
 }
 
 /** Looks until there is something. @throws Differs when there is nothing within the time */
-const untilThere = async <T>(tools: Tools, withinMs: number, look: () => Promise<T>, everyMs = lookEveryMs) =>
-  untilSeen(
-    tools,
-    { withinMs, everyMs },
-    async () => ((await look()) || `not seen within ${Math.round(withinMs / 1000)} s`) as NonNullable<T> | string,
-  );
+const untilThere = <T>(
+  tools: Tools,
+  withinMs: number,
+  look: () => Promise<T | undefined | false>,
+  everyMs = lookEveryMs,
+): Promise<T> => {
+  const late = `not seen within ${Math.round(withinMs / 1000)} s`;
+  return untilSeen<T>(tools, { withinMs, everyMs }, async () => (await look()) || late);
+};
