@@ -11,6 +11,8 @@ export interface Local {
   submit(type: string, input: object, where: Placing): Promise<string>;
   /** Waits until tasks have started, and gives when each could start and did, in seconds, in the order of their ids. */
   starts(taskIds: readonly string[], where?: Pick<Placing, "delaySeconds">): Promise<Start[]>;
+  /** The times at which the tasks have ended, in epoch seconds. */
+  ends(taskIds: readonly string[]): Promise<number[]>;
   stop(): Promise<void>;
 }
 
@@ -29,6 +31,7 @@ export interface Start {
 interface Task {
   created_at: string;
   started_at: string | null;
+  finished_at: string | null;
 }
 
 const token = "bench";
@@ -59,6 +62,7 @@ export async function startLocal(): Promise<Local> {
     },
     starts: (taskIds, { delaySeconds = 0 } = {}) =>
       Promise.all(taskIds.map((taskId) => startOf(url, taskId, delaySeconds))),
+    ends: (taskIds) => Promise.all(taskIds.map((taskId) => endOf(url, taskId))),
     stop: async () => {
       child.kill("SIGTERM");
       await exited;
@@ -67,14 +71,23 @@ export async function startLocal(): Promise<Local> {
 }
 
 async function startOf(url: string, taskId: string, delaySeconds: number): Promise<Start> {
+  const { created_at, started_at } = await taskWith(url, taskId, "started_at");
+  return { cameAt: secondsOf(created_at) + delaySeconds, startedAt: secondsOf(started_at) };
+}
+
+const endOf = async (url: string, taskId: string): Promise<number> =>
+  secondsOf((await taskWith(url, taskId, "finished_at")).finished_at);
+
+/** Reads a task until it has a time. Who asks may hear of it half a second later. */
+async function taskWith(url: string, taskId: string, time: "started_at" | "finished_at"): Promise<Task> {
   for (;;) {
-    const { created_at, started_at } = await call<Task>(url, "GET", `/tasks/${taskId}`);
-    if (started_at !== null) {
-      return { cameAt: Date.parse(created_at) / 1000 + delaySeconds, startedAt: Date.parse(started_at) / 1000 };
-    }
+    const task = await call<Task>(url, "GET", `/tasks/${taskId}`);
+    if (task[time] !== null) return task;
     await sleep(500);
   }
 }
+
+const secondsOf = (time: string | null): number => Date.parse(time ?? "") / 1000;
 
 function call<Answer>(base: string, method: string, path: string, body?: object): Promise<Answer> {
   const text = body === undefined ? "" : JSON.stringify(body);
