@@ -13,6 +13,7 @@ import { MemoryReceivers } from "../../src/memory/receivers.ts";
 import { MemoryUsage } from "../../src/memory/usage.ts";
 import { operator } from "../support/identities.ts";
 import { queueVisibilitySeconds, workerSeconds } from "../support/memory-pipeline.ts";
+import { allParts } from "../support/parts/all.ts";
 import { schedulesPipeline } from "../support/schedules-pipeline.ts";
 import { type Ask, appsOf, ask } from "../support/served.ts";
 import { typeOf } from "../support/task-types.ts";
@@ -70,7 +71,7 @@ export function deploymentOf({ limits = {}, answerMs = () => 0, deafConnections 
       { name: "waits" },
     ),
   ];
-  const base = schedulesPipeline(types);
+  const base = schedulesPipeline(types, [], [], allParts);
   const { clock, log, queues, notices, records, steps } = base;
   const slow = <Port extends object>(port: Port) => slowed(port, clock);
   const usage = slow(new MemoryUsage());

@@ -24,6 +24,7 @@ import { MemoryReceivers } from "../../src/memory/receivers.ts";
 import { MemoryUsage } from "../../src/memory/usage.ts";
 import { Dice } from "../simulation/dice.ts";
 import { Documented } from "../support/documented.ts";
+import { allParts } from "../support/parts/all.ts";
 import { schedulesPipeline } from "../support/schedules-pipeline.ts";
 import { appsOf } from "../support/served.ts";
 import { echo, typeOf } from "../support/task-types.ts";
@@ -140,7 +141,7 @@ function foreignTenantIn(sent: Sent, text: string): string | undefined {
 
 /** All functions of a deployment behind one gateway, in memory, with two tenants. */
 export function fuzzWorld() {
-  const base = schedulesPipeline(types);
+  const base = schedulesPipeline(types, [], [], allParts);
   const ownNumbers = new Dice(1);
   const { clock, queues, records, notices, log } = base;
   const kept = {

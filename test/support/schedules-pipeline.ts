@@ -15,6 +15,7 @@ import { MemoryAppScheduleStates, MemoryFirings, MemoryRules, MemoryTenants } fr
 import { operator } from "./identities.ts";
 import { pipelineWith } from "./memory-pipeline.ts";
 import { unique } from "./parts/unique.ts";
+import type { Part } from "./pipeline-ports.ts";
 import { echo } from "./task-types.ts";
 
 /** Rules in memory, of a scheduler that can be down: before it has done what it was asked, or after. */
@@ -54,8 +55,9 @@ export function schedulesPipeline(
   types: readonly TaskType[] = [echo],
   apps: readonly AppSchedule[] = [],
   triggers: readonly AppTrigger[] = [],
+  parts: readonly Part[] = [unique],
 ) {
-  const pipeline = pipelineWith(unique)(types);
+  const pipeline = pipelineWith(...parts)(types);
   const { clock } = pipeline;
   const rules = new ShakyRules(pipeline.rules);
   const refusedEvents = new MemoryRefusedEvents();
