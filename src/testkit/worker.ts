@@ -3,6 +3,7 @@ import { rejoinChild, spawnChild, submitChild } from "../core/extras/children/ch
 import type { FlowBook } from "../core/extras/limits/flow-book.ts";
 import { limiter } from "../core/extras/limits/index.ts";
 import { followers } from "../core/extras/list.ts";
+import { submitUnique } from "../core/extras/unique/submit-unique.ts";
 import { describeError } from "../core/model/describe-error.ts";
 import { PortUnavailable } from "../core/model/errors.ts";
 import { shownKey } from "../core/model/family-node.ts";
@@ -10,6 +11,8 @@ import { spawnedId, taskIdOf } from "../core/model/idempotency.ts";
 import type { TaskKey, TaskRecord } from "../core/model/record.ts";
 import { firstPlaceIn, plainStackOf, stackText } from "../core/model/stack.ts";
 import type { SubmitPorts } from "../core/pipeline/submit/submit-ports.ts";
+import { workBatch } from "../core/pipeline/work/work.ts";
+import type { WorkPorts } from "../core/pipeline/work/work-message.ts";
 import type { EndPorts } from "../core/ports/extra.ts";
 import type { Verdict } from "../core/ports/queues.ts";
 import { type Clock, type Delivery, type NewId, noTracing, type Random } from "../core/ports/tasks.ts";
@@ -19,11 +22,6 @@ import type { ChildSubmit } from "../core/task/handler-submit.ts";
 import { internalOptions } from "../core/task/internal-types.ts";
 import { defineTask, registry, type TaskType } from "../core/task/task.ts";
 import { containerWorkSeconds } from "../core/task/type-options.ts";
-// Loaded before it is used: the time of the kit does not wait for code.
-import "../core/extras/unique/collect.ts";
-import { submitUnique } from "../core/extras/unique/submit-unique.ts";
-import { workBatch } from "../core/pipeline/work/work.ts";
-import type { WorkPorts } from "../core/pipeline/work/work-message.ts";
 import { disk } from "../machine/disk.ts";
 import { follow } from "../machine/follow.ts";
 import { turn } from "../machine/turn.ts";

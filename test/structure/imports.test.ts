@@ -281,11 +281,11 @@ describe("who may import whom", () => {
 const lateLists: readonly string[] = ["src/core/pipeline/work/late-code.ts", "src/core/extras/late-code.ts"];
 
 test("the code of attempts and ends that loads late is in the list of what a program with a clock of its own loads", () => {
-  // The limits load as a whole, submits load the other files of unique keys, and no attempt loads those of files.
+  // The limits load as a whole, events of triggers load the other files of unique keys, and no attempt loads those of files.
   const apart = ["limits", "unique", "files"];
   const folders = inFolder("src/core/extras").flatMap(({ path }) => /^src\/core\/extras\/[^/]+(?=\/)/.exec(path) ?? []);
   const extras = [...new Set(folders)].filter((folder) => !apart.includes(folder.slice("src/core/extras/".length)));
-  extras.push("src/core/extras/unique/index.ts");
+  extras.push("src/core/extras/unique/index.ts", "src/core/extras/unique/submit-unique.ts");
   const rooms = [...extras, "src/core/pipeline/end", "src/core/pipeline/work"];
   const list = all.filter(({ path }) => lateLists.includes(path)).flatMap(importsOf);
   const late = rooms.flatMap(inFolder).flatMap(({ path, text }) => {
