@@ -15,6 +15,7 @@ import { systemClock } from "../src/aws/process.ts";
 import { DynamoRecords } from "../src/aws/records.ts";
 import { createTracing } from "../src/aws/tracing.ts";
 import { fromEnv } from "../src/settings/config.ts";
+import { lazily } from "../src/util/lazily.ts";
 
 const config = fromEnv(process.env, [
   "table",
@@ -28,12 +29,8 @@ const config = fromEnv(process.env, [
 ]);
 const table = new DynamoTable(tableClient(), config.table);
 const tracing = await createTracing();
-let places: Promise<StatusPorts["lines"]> | undefined;
 // Few tasks wait in a line.
-const loadPlaces = (): Promise<StatusPorts["lines"]> => {
-  places ??= import("../src/aws/places.ts").then(({ placeBook }) => placeBook(table, systemClock));
-  return places;
-};
+const loadPlaces = lazily(async () => (await import("../src/aws/places.ts")).placeBook(table, systemClock));
 const ports: StatusPorts = {
   clock: systemClock,
   newCorrelationId,

@@ -1,6 +1,7 @@
 import type { Notices } from "../core/ports/notify.ts";
 import type { Clock } from "../core/ports/tasks.ts";
 import type { Config } from "../settings/config.ts";
+import { lazily } from "../util/lazily.ts";
 import type { DynamoTable } from "./dynamo-table.ts";
 import { receiverMarks } from "./receiver-marks.ts";
 
@@ -14,11 +15,7 @@ export function lazyNotices(
   clock: Clock,
 ): Notices {
   const receives = receiverMarks(table, clock);
-  let opening: Promise<Notices> | undefined;
-  const opened = (): Promise<Notices> => {
-    opening ??= import("./notices.ts").then(({ openNotices }) => openNotices(config, receives));
-    return opening;
-  };
+  const opened = lazily(async () => (await import("./notices.ts")).openNotices(config, receives));
   return {
     events: config.notifyEvents,
     send: async (...notices) => (await opened()).send(...notices),

@@ -1,14 +1,4 @@
-/** Makes a value with the first call. A failure, such as of too many open files, is tried again with the next one. */
-export function lazily<Value>(make: () => Promise<Value>): () => Promise<Value> {
-  let made: Promise<Value> | undefined;
-  return () => {
-    made ??= make().catch((error) => {
-      made = undefined;
-      throw error;
-    });
-    return made;
-  };
-}
+import { lazily } from "../util/lazily.ts";
 
 /**
  * A port whose code loads with its first call. All of its methods are asynchronous.

@@ -1,4 +1,5 @@
 import type { Log } from "../core/ports/tasks.ts";
+import { lazily } from "../util/lazily.ts";
 import type { SqsQueues } from "./queues.ts";
 
 /** The queues of a deployment. */
@@ -11,11 +12,7 @@ type MainQueues = Pick<SqsQueues, "send" | "sendMany" | "sendCheck" | "hold" | "
  */
 export function wakingQueues(queues: SqsQueues, functionName: string | undefined, log: Log): MainQueues {
   if (functionName === undefined) return queues;
-  let opening: Promise<() => Promise<void>> | undefined;
-  const opened = () => {
-    opening ??= import("./wake-containers.ts").then(({ containerWaker }) => containerWaker(functionName, log));
-    return opening;
-  };
+  const opened = lazily(async () => (await import("./wake-containers.ts")).containerWaker(functionName, log));
   return withWake(queues, async () => (await opened())());
 }
 

@@ -110,6 +110,26 @@ describe("the queues' door", () => {
     sqs.store.purge("own");
   });
 
+  test.each([0, 60])(
+    "hides the others of a batch in which one message is gone, with HTTP's answer: for %d s",
+    async (seconds) => {
+      const operation = "ChangeMessageVisibilityBatch";
+      const answerOf = async (call: (body: object) => Promise<unknown>) => {
+        for (const body of ["a", "b"]) sqs.store.send("own", { body });
+        const [here = "", gone = ""] = sqs.store.receive("own", 2).map(({ receiptHandle }) => receiptHandle);
+        sqs.store.delete("own", gone);
+        const entries = [here, gone].map((ReceiptHandle, index) => ({ Id: String(index), ReceiptHandle }));
+        const Entries = entries.map((entry) => ({ ...entry, VisibilityTimeout: seconds }));
+        const answer = JSON.stringify(await call({ QueueUrl: `${sqs.url}/000000000000/own`, Entries }));
+        sqs.store.purge("own");
+        return JSON.parse(answer.replaceAll(gone, "gone"));
+      };
+      const byDoor = await answerOf((body) => sqs.call(operation, JSON.stringify(body)));
+      expect(byDoor).toMatchObject({ body: { Successful: [{ Id: "0" }], Failed: [{ Id: "1" }] } });
+      expect(byDoor).toEqual(await answerOf((body) => overHttp(sqs.url, `AmazonSQS.${operation}`, body)));
+    },
+  );
+
   test("sends a message that the queue has", async () => {
     const body = { QueueUrl: `${sqs.url}/000000000000/own`, MessageBody: "hello", MessageGroupId: "a" };
     expect(await sqs.call("SendMessage", JSON.stringify(body))).toMatchObject({ status: 200 });

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import { connect } from "node:net";
@@ -206,4 +207,14 @@ test("a read whose store was closed meanwhile fails, and nothing is thrown where
   await store.run("CreateTable", definition);
   const scan = () => store.run("Scan", { TableName }).catch((error: unknown) => error);
   await expect.poll(scan).toBe(notOpen);
+});
+
+test("a server's table in memory keeps texts, as the class of dynalite's database was changed before dynalite loaded", () => {
+  const script = `
+    import { createRequire } from "node:module";
+    await import(${JSON.stringify(import.meta.resolve("../../src/local/dynamodb/table.ts"))});
+    const own = createRequire(${JSON.stringify(import.meta.url)});
+    const memory = createRequire(own.resolve("dynalite/db/index.js"))("memory-level");
+    console.log(own("dynalite/db/index.js").create({}).db instanceof memory.MemoryLevel);`;
+  expect(String(execFileSync(process.execPath, ["--input-type=module", "-e", script], { timeout: 20_000 }))).toBe("true\n");
 });

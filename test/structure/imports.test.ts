@@ -544,3 +544,14 @@ describe("the look at imports", () => {
     expect(importsOf({ path: "src/x/file.ts", text })).toEqual(expected);
   });
 });
+
+test("code that could not be loaded is loaded again with its next use", () => {
+  // An attempt that cannot load what its handler calls fails, and the next one has it anew.
+  const once = all.filter(
+    ({ path, text }) =>
+      /^(?:src|lambdas)\//.test(path) &&
+      path !== "src/core/pipeline/work/attempt-tools.ts" &&
+      /\?\?= (?:import|load)\(/.test(text),
+  );
+  expect(once.map(({ path }) => path)).toEqual([]);
+});

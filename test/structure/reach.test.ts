@@ -8,8 +8,11 @@ import { importsOf, type Source, sources } from "./sources.ts";
  * most tests import therefore imports little, and a pipeline of tests takes its parts (`test/support/parts`).
  */
 
-/** Unit test files that reach a file of `src/core`: the middle one, and the one that most reach. They only fall. */
-const ceilings = { median: 118, most: 257 };
+/**
+ * The share of the unit test files that reach a file of `src/core`: the middle one, and the one that most reach. Shares,
+ * not numbers, so that a new test does not break the law. They only fall.
+ */
+const ceilings = { median: 0.33, most: 0.72 };
 
 interface Project {
   test: { name: string; include: string[]; exclude: string[] };
@@ -35,7 +38,7 @@ test("a file of the core is reached by few unit tests", () => {
       if (count !== undefined) reached.set(path, count + 1);
     }
   }
-  const counts = [...reached.values()].sort((a, b) => a - b);
-  expect(counts[counts.length >> 1]).toBeLessThanOrEqual(ceilings.median);
-  expect(counts.at(-1)).toBeLessThanOrEqual(ceilings.most);
+  const shares = [...reached.values()].map((count) => count / tests.length).sort((a, b) => a - b);
+  expect(shares[shares.length >> 1]).toBeLessThanOrEqual(ceilings.median);
+  expect(shares.at(-1)).toBeLessThanOrEqual(ceilings.most);
 });

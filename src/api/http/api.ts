@@ -5,6 +5,7 @@ import { type Identity, type Role, readsAs, roles } from "../../core/model/words
 import { isCorrelationId } from "../../core/pipeline/submit/submit-ports.ts";
 import { wholeDeployment } from "../../core/ports/audit.ts";
 import { isTraceparent, type Log, type SpanStart, type Tracing } from "../../core/ports/tasks.ts";
+import { lazily } from "../../util/lazily.ts";
 import type { ApiResponse, Call } from "./call.ts";
 import type { AuthorizerContext, GatewayEvent } from "./event.ts";
 import { problemResponse } from "./problem.ts";
@@ -76,11 +77,8 @@ export function withLazy<
   Now extends Partial<HandlersOf<Name>>,
   Later extends Omit<HandlersOf<Name>, keyof Now>,
 >(name: Name, now: Now, load: () => Promise<Later>): Now & Later {
-  let loading: Promise<Record<string, RouteHandler>> | undefined;
-  const lazy = (route: string) => async (call: Call) => {
-    loading ??= load();
-    return ((await loading)[route] ?? missing)(call);
-  };
+  const loaded = lazily<Record<string, RouteHandler>>(load);
+  const lazy = (route: string) => async (call: Call) => ((await loaded())[route] ?? missing)(call);
   const all = Object.fromEntries(Object.keys(routeTable[name]).map((route) => [route, lazy(route)]));
   return { ...all, ...now } as Now & Later;
 }

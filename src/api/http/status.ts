@@ -6,6 +6,7 @@ import type { Blobs } from "../../core/ports/blob.ts";
 import type { Clock } from "../../core/ports/tasks.ts";
 import type { UniqueKeys } from "../../core/ports/unique.ts";
 import { contentDisposition } from "../../util/content-disposition.ts";
+import { lazily } from "../../util/lazily.ts";
 import { pollHeaders } from "../acts/task.ts";
 import { type ApiPorts, type HandlersOf, identify } from "./api.ts";
 import type { ApiResponse, Call } from "./call.ts";
@@ -13,7 +14,7 @@ import { withEtag } from "./etag.ts";
 import { findTask } from "./find-task.ts";
 import { createPollingGuard } from "./polling-guard.ts";
 import type { TaskListPorts } from "./task-list.ts";
-import type { TaskRequest, WaitPorts } from "./wait.ts";
+import type { WaitPorts } from "./wait.ts";
 
 export interface StatusPorts extends ApiPorts, TaskListPorts, FamilyReadPorts, WaitPorts {
   /** The bucket of files, large inputs and large results. */
@@ -37,11 +38,9 @@ export function taskReads(ports: StatusPorts) {
     return findTask(ports, call, identity);
   };
   // Loaded with the first request that may wait, as other polls do not need it.
-  let waiting: Promise<(request: TaskRequest) => Promise<ApiResponse>> | undefined;
-  const waitingAnswer = async (call: Call) => {
-    waiting ??= import("./wait.ts").then(({ createWaiting }) => createWaiting(ports));
-    return (await waiting)({ call, find: () => guarded(call), answer: (record) => taskAnswer(ports, call, record) });
-  };
+  const waiting = lazily(async () => (await import("./wait.ts")).createWaiting(ports));
+  const waitingAnswer = async (call: Call) =>
+    (await waiting())({ call, find: () => guarded(call), answer: (record) => taskAnswer(ports, call, record) });
   return {
     readHealth: (call) => call.json({ status: "ok", ...ports.health }),
     readIdentity: (call) => {

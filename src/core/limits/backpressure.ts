@@ -1,7 +1,8 @@
+import { lazily } from "../../util/lazily.ts";
 import { Problem } from "../model/problem.ts";
 import type { Tier } from "../model/words.ts";
 import type { QueueDepths } from "../ports/tasks.ts";
-import type { RefusalPorts, Refusals } from "./refusals.ts";
+import type { RefusalPorts } from "./refusals.ts";
 
 /** A tier's depth is read again when the last reading is older than this, in milliseconds. */
 const readEveryMs = 5_000;
@@ -35,7 +36,7 @@ export interface BackpressurePorts extends RefusalPorts {
 export class Backpressure {
   readonly #ports: BackpressurePorts;
   readonly #gauges = new Map<Tier, Gauge>();
-  #refusals: Promise<Refusals> | undefined;
+  readonly #refusals = lazily(async () => new (await import("./refusals.ts")).Refusals(this.#ports));
 
   constructor(ports: BackpressurePorts) {
     this.#ports = ports;
@@ -69,8 +70,7 @@ export class Backpressure {
 
   /** The code for it loads with the first refusal: most processes never refuse. */
   async #noteRefusal(tier: Tier): Promise<void> {
-    this.#refusals ??= import("./refusals.ts").then(({ Refusals }) => new Refusals(this.#ports));
-    await (await this.#refusals).note(tier);
+    await (await this.#refusals()).note(tier);
   }
 
   async #readWhenOld(tier: Tier, gauge: Gauge, ageMs: number): Promise<void> {

@@ -1,4 +1,5 @@
 import { createRequire } from "node:module";
+import "./text-memory.ts";
 import type { Items, Store, Write } from "dynalite/db/index.js";
 import validations from "dynalite/validations/index.js";
 import { type Parser, rememberParsed } from "./known-expressions.ts";

@@ -27,9 +27,9 @@ export function withQuietEnds(queues: Door, options: QuietEndsOptions): Door {
     if (operation !== "SendMessageBatch" || text.length > longestMessage || options.hasChannels()) {
       return queues(operation, text);
     }
-    const end = quietEndIn(options.queue, text);
-    if (end === undefined) return queues(operation, text);
     try {
+      const end = quietEndIn(options.queue, text);
+      if (end === undefined) return queues(operation, text);
       const { detailType, detail, time } = eventOf(end);
       const { source } = options;
       options.events.put({ source, "detail-type": detailType, detail, time }, localEventBus);

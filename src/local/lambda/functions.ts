@@ -3,6 +3,7 @@ import type { Context, SQSEvent } from "aws-lambda";
 import type { HttpFunction } from "../../api/http/routes.ts";
 import { codeFile } from "../../installed/installation.ts";
 import { fromEnv } from "../../settings/config.ts";
+import { lazily } from "../../util/lazily.ts";
 import { inRole } from "../s3/roles.ts";
 import { movedMs } from "../time/moved-time.ts";
 import { writeConsole } from "./console-folder.ts";
@@ -16,15 +17,8 @@ const contextOf = (seconds: number) => ({ getRemainingTimeInMillis: () => second
 
 /** A function that loads with its first request. */
 function later(load: () => Promise<HttpHandler>): HttpHandler {
-  let loading: Promise<HttpHandler> | undefined;
-  const retry = (error: unknown) => {
-    loading = undefined;
-    throw error;
-  };
-  return async (...given) => {
-    loading ??= load().catch(retry);
-    return (await loading)(...given);
-  };
+  const loaded = lazily(load);
+  return async (...given) => (await loaded())(...given);
 }
 
 /**

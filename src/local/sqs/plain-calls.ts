@@ -63,10 +63,11 @@ function sentEntry(queue: Queue, store: QueueStore, [entry, ...others]: Record<s
   return one && [{ Id, ...one }];
 }
 
-/** Hides messages. The library can do it again. */
+/** Hides messages. The library can do it again, which it cannot where several are shown: those are hidden no more. */
 function hidden({ QueueName }: Queue, store: QueueStore, entries: readonly Hidden[]) {
   const isWhole = new Set(entries.map(({ Id }) => Id)).size === entries.length && entries.length <= maxEntries;
   if (entries.length === 0 || !isWhole || !entries.every(isHidden)) return undefined;
+  if (entries.length > 1 && entries.some(({ VisibilityTimeout }) => VisibilityTimeout === 0)) return undefined;
   for (const { ReceiptHandle, VisibilityTimeout } of entries) {
     store.changeVisibility(QueueName, ReceiptHandle, VisibilityTimeout);
   }

@@ -44,10 +44,15 @@ const polledQueues = tiers.length + 3;
 const gb = 1e9;
 const gigabytesOf = (megabytes: number) => megabytes / 1024;
 
-/** Prices of a scenario: the list prices, overridden by its own. */
+/**
+ * Prices of a scenario: the list prices, overridden by its own. The access log costs half of other logs, also where the
+ * scenario has only the price of those.
+ */
 export function pricesOf(scenario: Scenario): Prices {
+  const { logs } = scenario.prices;
+  const own = { ...(logs !== undefined && { requestLogs: logs / 2 }), ...scenario.prices };
   const names = Object.keys(prices) as PriceName[];
-  return Object.fromEntries(names.map((name) => [name, scenario.prices[name] ?? prices[name].value])) as Prices;
+  return Object.fromEntries(names.map((name) => [name, own[name] ?? prices[name].value])) as Prices;
 }
 
 /** Calculates the monthly cost, assuming that the simulated load repeats. */

@@ -46,6 +46,8 @@ test.each([
   ["an end with receivers", request({ ...end, receivers: true })],
   ["an end with a trace", request({ ...end, traceparent: "00-0-0-01" })],
   ["a try", request({ ...end, kind: "try" })],
+  ["a text that is no request", "{"],
+  ["a message that is no notice", request(end).replace(/"MessageBody":.*/, '"MessageBody":"{"}]}')],
   ["several notices", request(end, undefined, [{ Id: "1", MessageBody: "{}" }])],
   ["a message of another queue", request(end, "http://127.0.0.1:1/000000000000/offload-normal")],
   ["an end that may be too large for an event", request({ ...end, text: "a".repeat(80_000) })],

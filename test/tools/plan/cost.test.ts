@@ -88,6 +88,13 @@ describe("the price of a million tasks", () => {
     const half = planned({ prices: { httpApiRequests: 0.5 } });
     expect(half.cost.front[0]?.perMonth).toBeCloseTo(3, 6);
   });
+
+  test("a scenario with a price of logs has half of it for the access log, unless it names that price, too", () => {
+    const perMillion = (own: ScenarioInput["prices"]) =>
+      planned({ prices: own }).cost.front.find(({ what }) => what === "logs of requests")?.perMonth;
+    expect(perMillion({ logs: 1 })).toBeCloseTo((6e6 * 340 * 0.5 + 1e6 * 510) / 1e9, 2);
+    expect(perMillion({ logs: 1, requestLogs: 2 })).toBeCloseTo((6e6 * 340 * 2 + 1e6 * 510) / 1e9, 2);
+  });
 });
 
 describe("the price of a million requests that wait for 20 s", () => {

@@ -1,16 +1,12 @@
+import { lazily } from "../../../util/lazily.ts";
 import { PortUnavailable } from "../../model/errors.ts";
 import { isOwnName } from "../../model/internal-names.ts";
 import type { TaskRecord } from "../../model/record.ts";
 import { isTerminal } from "../../model/words.ts";
 import type { EndPorts, Extra } from "../../ports/extra.ts";
 
-let loading: Promise<typeof import("./notices.ts")> | undefined;
-
 /** Makes notices. It is loaded with the first task that has a subscriber: most have none. */
-function code() {
-  loading ??= import("./notices.ts");
-  return loading;
-}
+const code = lazily(() => import("./notices.ts"));
 
 /**
  * Sends the notice of a task's end if somebody asked to hear of it. Repeatable: all notices of one end have one id.
