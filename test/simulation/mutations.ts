@@ -398,8 +398,15 @@ export const mutations: readonly Mutation[] = [
     name: "cancelling does not look at the attempt",
     file: "control/control.ts",
     in: "cancelWaiting",
-    find: 'when: { status: { is: "pending" }, attempts_total: { is: record.attempts_total }, ...sameRetention(record) },',
-    replace: 'when: { status: { in: ["pending", "processing"] }, ...sameRetention(record) },',
+    find: 'status: { is: "pending" },\n      attempts_total: { is: record.attempts_total },',
+    replace: 'status: { in: ["pending", "processing"] },',
+  },
+  {
+    name: "cancelling does not look at whether the task has expired",
+    file: "control/control.ts",
+    in: "cancelWaiting",
+    find: "start_by: { above: fields.updated_at, orAbsent: true },",
+    replace: "",
   },
   {
     name: "redrive drops what it finds waiting",

@@ -127,7 +127,13 @@ async function cancelWaiting(ports: EndPorts, record: TaskRecord, fields: Cancel
   const kept = retentionOfWaiting(ports, record);
   await extras.keepEnded(ports, record, kept.purge_at);
   return ports.records.change(record, {
-    when: { status: { is: "pending" }, attempts_total: { is: record.attempts_total }, ...sameRetention(record) },
+    when: {
+      status: { is: "pending" },
+      attempts_total: { is: record.attempts_total },
+      // It may have expired since it was read: a replacement can move its start.
+      start_by: { above: fields.updated_at, orAbsent: true },
+      ...sameRetention(record),
+    },
     set: { status: "cancelled", ...fields, finished_at: fields.updated_at, ...kept },
     remove: ["start_by", "kept_input", "retrying_in"],
   });

@@ -152,6 +152,18 @@ describe("cancelling", () => {
     await expect(cancel(ports, record)).rejects.toMatchObject({ code: "conflict" });
   });
 
+  test("a cancel that has read a task before a replacement moved its start meets it as expired", async () => {
+    const { ports, accept, clock, records, recordOf } = setUp();
+    const read = await accept({ delay_seconds: 60 });
+    const moved = iso(clock.now() - 1_000);
+    await records.change(read, { when: { status: { is: "pending" } }, set: { start_by: moved } });
+    await expect(cancel(ports, read)).rejects.toMatchObject({
+      code: "conflict",
+      detail: "A task that is expired cannot be cancelled.",
+    });
+    expect(await recordOf(read)).toMatchObject({ status: "pending", start_by: moved });
+  });
+
   test("cancelling a task whose type forbids it is a conflict", async () => {
     const { ports, accept, recordOf } = setUp(() => null, { cancellable: false });
     const record = await accept();
