@@ -6,6 +6,7 @@ import { serve } from "../../../src/api/http/serve.ts";
 import { problemCodes } from "../../../src/core/model/problem.ts";
 import { MemoryKeys } from "../../../src/memory/keys.ts";
 import fc, { seedOf } from "../../support/fast-check.ts";
+import { allParts } from "../../support/parts/all.ts";
 import { schedulesPipeline } from "../../support/schedules-pipeline.ts";
 import { appsOf } from "../../support/served.ts";
 import { echo, typeOf } from "../../support/task-types.ts";
@@ -32,7 +33,7 @@ function deployment() {
     typeOf(() => Promise.reject(new Error("it failed")), { name: "broken", maxAttempts: 1 }),
     typeOf((input) => ({ input }), { name: "any" }),
   ];
-  const pipeline = schedulesPipeline(types);
+  const pipeline = schedulesPipeline(types, [], [], allParts);
   const { ports } = pipeline;
   const { submit, status, control, console: page } = appsOf({ ...ports, newCorrelationId: ports.newId });
   const functions = {

@@ -4,6 +4,7 @@ import { Problem } from "../../../src/core/model/problem.ts";
 import fc from "../../support/fast-check.ts";
 import { filePorts } from "../../support/file-ports.ts";
 import { memoryPipeline } from "../../support/memory-pipeline.ts";
+import { allParts } from "../../support/parts/all.ts";
 import { schedulesPipeline } from "../../support/schedules-pipeline.ts";
 import { appsOf, ask, served } from "../../support/served.ts";
 import { echo, typeOf } from "../../support/task-types.ts";
@@ -60,7 +61,7 @@ const places: Record<string, (object: string) => Promise<Read>> = {
     return { ...answer, value: () => resultOf(app, task_id) };
   },
   "a schedule": async (object) => {
-    const { status, control } = appsOf(schedulesPipeline([echo]).ports);
+    const { status, control } = appsOf(schedulesPipeline([echo], [], [], allParts).ports);
     const task = `{"type":"none","type":"echo","input":{"value":${object}}}`;
     const raw = `{"name":"none","name":"a","cron":"0 1 * * *","cron":"0 2 * * *","task":${task}}`;
     const answer = await ask(control, "/schedules", { raw, headers });
