@@ -216,5 +216,7 @@ test("a server's table in memory keeps texts, as the class of dynalite's databas
     const own = createRequire(${JSON.stringify(import.meta.url)});
     const memory = createRequire(own.resolve("dynalite/db/index.js"))("memory-level");
     console.log(own("dynalite/db/index.js").create({}).db instanceof memory.MemoryLevel);`;
-  expect(String(execFileSync(process.execPath, ["--input-type=module", "-e", script], { timeout: 20_000 }))).toBe("true\n");
+  expect(String(execFileSync(process.execPath, ["--input-type=module", "-e", script], { timeout: 20_000 }))).toBe(
+    "true\n",
+  );
 });

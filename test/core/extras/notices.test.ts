@@ -18,5 +18,7 @@ test("code of notices that could not be loaded once is loaded with the next end"
     const end = () => notices.ended({ clock: { now: () => 0 }, notices: subscribers }, record);
     await end().catch(({ message }) => console.log(message));
     await end();`;
-  expect(String(execFileSync(process.execPath, ["--input-type=module", "-e", script], { timeout: 20_000 }))).toBe("EMFILE\n1\n");
+  expect(String(execFileSync(process.execPath, ["--input-type=module", "-e", script], { timeout: 20_000 }))).toBe(
+    "EMFILE\n1\n",
+  );
 });
