@@ -11,14 +11,14 @@ import { startHere } from "./support/own-process-server.ts";
 import { newRecord } from "./support/records.ts";
 
 /*
- * What grows with the number of tasks that a tenant keeps, on a local server: the list of failed tasks, the last task
- * of a batch, the console's start: `npm run test:growth [tasks] [more tasks]`. It ends by itself.
+ * Growth with the number of tasks that a tenant keeps, on a local server: the list of failed tasks, the last task of a
+ * batch, the console's start: `npm run test:growth [tasks] [more tasks]`. It ends by itself.
  */
 
 /** One task in so many has failed, and is a dead letter. */
 const failedEvery = 100;
 
-/** What is read of the table, as DynamoDB charges it for eventually consistent reads. */
+/** Reads of the table, as DynamoDB charges them for eventually consistent reads. */
 const read = { requests: 0, units: 0 };
 
 const { page, getBatch, get } = DynamoTable.prototype;
@@ -117,7 +117,7 @@ async function batch(): Promise<string> {
   return `${ms.toFixed(0)} ms until the answer`;
 }
 
-/** What the console asks for when it is opened. */
+/** Requests of the console when it is opened. */
 async function consoleStart(browser: ConsoleBrowser): Promise<string> {
   const tab = await browser.open("dev-acme");
   await tab.waitForLoadState("networkidle");

@@ -277,7 +277,7 @@ describe("who may import whom", () => {
   });
 });
 
-/** What loads late code before its use. */
+/** Files that load late code before its use. */
 const lateLists: readonly string[] = ["src/core/pipeline/work/late-code.ts", "src/core/extras/late-code.ts"];
 
 test("the code of attempts and ends that loads late is in the list of what a program with a clock of its own loads", () => {

@@ -57,7 +57,7 @@ export class Lacks {
     if (type !== undefined && isInternal({ type }) && !types.has(type)) this.#lack("operations");
   }
 
-  /** The extras in the order of their hooks. Those that are missing refuse the tasks that use them. */
+  /** The extras in the order of their hooks. A missing extra refuses the tasks that use it. */
   inOrder(given: ReadonlyMap<string, Extra>): Extra[] {
     return order.flatMap((name) => given.get(name) ?? this.#refusing.get(name) ?? []);
   }
